@@ -36,12 +36,12 @@ def main(args: list[str] | None = None) -> int:
 
 
 def missing(text: str, group: click.Group) -> list[str]:
-    """One line for every command that has no place in the document."""
+    """Return one line for every command that has no place in the document."""
     return [f"docs/cli.md has no place for memstone {name}" for name in group.commands if _begin(name) not in text]
 
 
 def filled(text: str, group: click.Group) -> str:
-    """The document with every place filled; a place of a command that is gone becomes empty."""
+    """Return the document with every place filled; a place of a command that is gone becomes empty."""
 
     def fresh(found: re.Match[str]) -> str:
         name = found[1]
@@ -56,7 +56,7 @@ def _begin(name: str) -> str:
 
 
 def described(name: str, command: click.Command) -> str:
-    """What the program says of a command, as Markdown."""
+    """Return what the program says of a command, as Markdown."""
     if isinstance(command, click.Group):
         options = _options(command)
         verbs = [described(f"{name} {verb}", one) for verb, one in command.commands.items()] if not options else []

@@ -51,7 +51,7 @@ class Nearness(Protocol):
         ...
 
     def between(self, text: str, others: Sequence[str]) -> Any:
-        """The cosines of a text and some others."""
+        """Return the cosines of a text and some others."""
         ...
 
 
@@ -99,7 +99,7 @@ class Case:
 
 
 def shorten(messages: Sequence[dict[str, Any]], author: str, draw: random.Random) -> Iterator[Message]:
-    """What people also say all by itself: a fact in a plain sentence, as a note, or something that is none."""
+    """Yield what people also say all by itself: a fact in a plain sentence, as a note, or something that is none."""
     for answer in messages:
         for one in answer["facts"]:
             text = one["fact"]
@@ -118,7 +118,7 @@ def shorten(messages: Sequence[dict[str, Any]], author: str, draw: random.Random
 
 
 def first_person(fact: str, draw: random.Random) -> str:
-    """A sentence about the user as they would say it."""
+    """Return a sentence about the user as they would say it."""
     first, _, rest = fact.partition(" ")
     if first == "User's":
         return _of_own(f"My {rest}")
@@ -141,7 +141,7 @@ def _of_own(text: str) -> str:
 
 
 def read_messages(paths: Sequence[Path]) -> Iterator[Message]:
-    """All labelled messages of some files, each in words and pieces."""
+    """Yield all labelled messages of some files, each in words and pieces."""
     for path in paths:
         author = path.stem
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -172,14 +172,14 @@ def _message(author: str, answer: dict[str, Any]) -> Message:
 
 
 def _taken_from(answer: dict[str, Any], one: dict[str, Any]) -> tuple[bool, bool]:
-    """Whether a fact has words that are not in its quote but elsewhere in the message, or in what was said before."""
+    """Return whether a fact has words that are not in its quote but elsewhere in the message, or were said before."""
     missing = {word for word in bare_words(one["fact"]) - bare_words(one["quote"]) if not word[0].isdigit()}
     leans = bool(missing & bare_words(answer["message"]))
     return leans, not leans and bool(missing & bare_words(answer.get("before", "")))
 
 
 def read_cases(by: Any) -> list[Case]:
-    """The labelled changes that come with a few memories each."""
+    """Return the labelled changes that come with a few memories each."""
     files = {"open": CHANGES / "changes_open.jsonl"} | {
         one.stem: one for one in sorted((CHANGES / "fit").glob("*.jsonl"))
     }
@@ -198,7 +198,7 @@ def _case(author: str, answer: dict[str, Any], by: Any) -> Case:
 
 
 def quiet_cases(paths: Sequence[Path], by: Any, near: Nearness) -> Iterator[Case]:
-    """Messages that change nothing, beside other things that the same person has told: most messages are so.
+    """Yield messages that change nothing, beside other things that the same person has told: most messages are so.
 
     Left out are people who tell of changes all the time, and whose changes nobody has labelled.
     """
@@ -213,7 +213,7 @@ def quiet_cases(paths: Sequence[Path], by: Any, near: Nearness) -> Iterator[Case
 
 
 def series_cases(paths: Sequence[Path], by: Any, near: Nearness) -> Iterator[Case]:
-    """Messages of people over time, beside what is known of them: what each changes or repeats is labelled."""
+    """Yield messages of people over time, beside what is known of them: what each changes or repeats is labelled."""
     for path in paths:
         known: dict[str, dict[str, dict[str, Any]]] = {}
         lines = _lines(path)
@@ -244,7 +244,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 def _nearest(
     one: dict[str, Any], own: Sequence[dict[str, Any]], outcomes: dict[str, int], by: Any, near: Nearness
 ) -> list[Memory]:
-    """What is known, in the order in which the product looks at it."""
+    """Return what is known, in the order in which the product looks at it."""
     message = one["message"]
     cosines = near.between(message, [fact["fact"] for fact in own])
     words = _words(message)
@@ -256,7 +256,7 @@ def _nearest(
 
 
 def _wordings(fact: dict[str, Any], by: Any) -> list[list[int]]:
-    """A fact as somebody would put it, and as it is stored: told about the user, or in their own words."""
+    """Return a fact as somebody would put it, and as it is stored: told about the user, or in their own words."""
     stored = build_wording(Clause(fact["quote"], fact["quote"], is_own=fact["about"] == "user"))
     texts = [str(fact["fact"]), *([stored.text] if stored else []), f'User said: "{fact["quote"]}"']
     return [by.encode(text) for text in texts]
@@ -267,7 +267,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def read_judged(by: Any) -> list[tuple[str, list[int], int]]:
-    """Memories that readers have judged: author, text, and what they found."""
+    """Return memories that readers have judged: author, text, and what they found."""
     return [
         (one["author"], by.encode(one["memory"]), JUDGEMENTS.index(one["judged"]))
         for path in sorted(JUDGED.glob("memories_*.jsonl"))
@@ -276,7 +276,7 @@ def read_judged(by: Any) -> list[tuple[str, list[int], int]]:
 
 
 def labelled_judgements(paths: Sequence[Path], by: Any, draw: random.Random) -> Iterator[tuple[str, list[int], int]]:
-    """Facts as their authors put them, which are understood, and words that their authors found not worth keeping."""
+    """Yield facts as their authors put them, which are understood, and words that they found not worth keeping."""
     for path in paths:
         for one in _lines(path):
             for fact in one["facts"]:

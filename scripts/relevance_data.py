@@ -46,17 +46,17 @@ class Questions:
     hits: Any
 
     def __getitem__(self, which: Any) -> Questions:
-        """Some of them."""
+        """Return some of them."""
         return Questions(*(getattr(self, name)[which] for name in self.__slots__))
 
 
 def joined(several: Sequence[Questions]) -> Questions:
-    """All of them, one after another."""
+    """Return all of them, one after another."""
     return Questions(*(np.concatenate([getattr(one, name) for one in several]) for name in Questions.__slots__))
 
 
 def everything(stored: Path) -> Questions:
-    """All questions put to everybody's memories."""
+    """Return all questions put to everybody's memories."""
     if not stored.exists():
         found = joined([seen(name) for name in PEOPLE])
         stored.parent.mkdir(parents=True, exist_ok=True)
@@ -66,12 +66,12 @@ def everything(stored: Path) -> Questions:
 
 
 def lines(name: str) -> list[dict[str, Any]]:
-    """A file of the data."""
+    """Return a file of the data."""
     return [json.loads(line) for line in (DATA / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
 def seen(person: str) -> Questions:
-    """All questions, put to the memories of one person."""
+    """Return all questions, put to the memories of one person."""
     memories = lines(f"memories_{person}")
     with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "local"}}) as memory:
         items = [{"messages": one["text"], "user_id": "u", "infer": False} for one in memories]
@@ -99,11 +99,11 @@ class _View:
     person: str
 
     def of(self, text: str, kind: str, author: str) -> tuple[Any, ...]:
-        """A question that nothing answers."""
+        """Return a question that nothing answers."""
         return self._row(text, self._hits(text), (), kind, author)
 
     def of_answered(self, text: str, answers: Sequence[str]) -> list[tuple[Any, ...]]:
-        """A question with its answers, and without them."""
+        """Return a question with its answers, and without them."""
         hits = self._hits(text)
         fewer = [hit for hit in hits if self.names[hit[0].record.id] not in answers]
         found = [(hits, "answered"), (fewer, "taken")]
@@ -128,7 +128,7 @@ class _View:
 
 
 def with_fewer(asked: Questions, share: float, chance: np.random.Generator) -> Questions:
-    """The same questions where only a share of the memories is left; an answer always is."""
+    """Return the same questions where only a share of the memories is left; an answer always is."""
     stored = asked.there & (chance.random(asked.there.shape) < share) | asked.right
     order = np.argsort(~stored, axis=1, kind="stable")
     table = np.take_along_axis(asked.table, order[..., None], axis=1)

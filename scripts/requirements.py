@@ -49,7 +49,7 @@ class RequirementsError(Exception):
 
 
 def load(path: Path) -> dict[str, Requirement]:
-    """The requirements by id, in the order of the file."""
+    """Return the requirements by id, in the order of the file."""
     with path.open("rb") as file:
         table = tomllib.load(file)
     return {id_: _requirement(id_, entry) for id_, entry in table.items()}
@@ -66,7 +66,7 @@ def _requirement(id_: str, entry: object) -> Requirement:
 
 
 def citations(tests: Path) -> list[Citation]:
-    """Every id named by a test below a directory."""
+    """Return every id named by a test below a directory."""
     return [found for path in sorted(tests.rglob("*.py")) for found in _in_file(path, tests)]
 
 
@@ -78,7 +78,7 @@ def _in_file(path: Path, tests: Path) -> Iterator[Citation]:
 
 
 def _is_req_mark(function: ast.expr) -> bool:
-    """Whether an expression is ``pytest.mark.req``, or ``mark.req`` after ``from pytest import mark``."""
+    """Return whether an expression is ``pytest.mark.req``, or ``mark.req`` after ``from pytest import mark``."""
     return ast.unparse(function) in {"pytest.mark.req", "mark.req"}
 
 
@@ -91,7 +91,7 @@ def _in_call(call: ast.Call, place: str) -> Iterator[Citation]:
 
 
 def compare(requirements: dict[str, Requirement], cited: list[Citation]) -> Report:
-    """What is proved, what is not, and where file and tests contradict one another."""
+    """Return what is proved, what is not, and where file and tests contradict one another."""
     known = {citation.id for citation in cited} & requirements.keys()
     planned = sum(requirement.planned for requirement in requirements.values())
     report = Report(

@@ -59,7 +59,7 @@ def main(arguments: list[str]) -> int:
 
 
 def filled(text: str) -> str:
-    """The document with its tables."""
+    """Return the document with its tables."""
     made = {"routes": routes_tables(), "verbs": verbs_table()}
     return re.sub(
         r"(<!-- (\w+): made by a script -->\n).*?(<!-- end -->)",
@@ -70,7 +70,7 @@ def filled(text: str) -> str:
 
 
 def routes_tables() -> str:
-    """Every route, by family."""
+    """Return every route, by family."""
     families: dict[str, list[str]] = {}
     for route in routes(create_app(QUIET)):
         family = str(route.tags[0]) if route.tags else "health"
@@ -81,14 +81,14 @@ def routes_tables() -> str:
 
 
 def verbs_table() -> str:
-    """The route of every method of ``Memory``, and the methods that have none."""
+    """Return the route of every method of ``Memory``, and the methods that have none."""
     rows = [f"| `{name}` | `{route.method} {route.path}` |\n" for name, route in ROUTES.items()]
     without = "".join(f"| `{name}` | {reason} |\n" for name, reason in sorted(NOT_OVER_HTTP.items()))
     return _table(("method", "route"), rows) + "\n" + _table(("not over HTTP", "why"), [without])
 
 
 def routes(app: FastAPI) -> Iterator[APIRoute]:
-    """Every route that is described, in order."""
+    """Yield every route that is described, in order."""
     yield from (one for one in app.routes if isinstance(one, APIRoute) and one.include_in_schema)
 
 
@@ -98,7 +98,7 @@ def _rows(route: APIRoute) -> Iterator[str]:
 
 
 def _need(route: APIRoute) -> str:
-    """What a key must be allowed to do, from what the route depends on."""
+    """Return what a key must be allowed to do, from what the route depends on."""
     asked = {dependency.call for dependency in route.dependant.dependencies}
     for name, caller in _CALLERS:
         if _dependency(caller) in asked:

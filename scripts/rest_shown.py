@@ -43,7 +43,7 @@ _LEFT: Final = _Left()
 
 
 def format_answer(answer: str, names: Mapping[str, str]) -> str:
-    """What a page shows of an answer; ``names`` are variables by what they hold."""
+    """Return what a page shows of an answer; ``names`` are variables by what they hold."""
     try:
         value = json.loads(answer)
     except ValueError:
@@ -55,7 +55,7 @@ def format_answer(answer: str, names: Mapping[str, str]) -> str:
 
 
 def _lines(answer: str, names: Mapping[str, str]) -> str:
-    """The beginning of what is not one piece of JSON: lines of it, figures, events."""
+    """Return the beginning of what is not one piece of JSON: lines of it, figures, events."""
     every = [line for line in answer.splitlines() if line.strip()]
     lines = [format_answer(line, names) if line.startswith("{") else _clean(line, names) for line in every[:4]]
     brief = [line.splitlines()[0][: _WIDE - 2] + (_ANY if len(line) > _WIDE - 2 else "") for line in lines]
@@ -63,7 +63,7 @@ def _lines(answer: str, names: Mapping[str, str]) -> str:
 
 
 def _steady(value: Any, names: Mapping[str, str], name: str = "") -> Any:
-    """The same each time: ids as the names they have been given, moments of today and figures of this run left out."""
+    """Return the same each time: ids by the names they were given, without moments of today and figures of this run."""
     if isinstance(value, dict):
         return {_clean(key, names): _steady(one, names, key) for key, one in value.items()}
     if isinstance(value, list):
@@ -83,7 +83,7 @@ def _clean(text: str, names: Mapping[str, str]) -> str:
 
 
 def _moment(found: re.Match[str]) -> str:
-    """A moment of the walk's own clock to the minute; one of today is different tomorrow."""
+    """Return a moment of the walk's own clock to the minute; one of today is different tomorrow."""
     moment = datetime.fromisoformat(found[0])
     near = abs(moment - datetime.now(UTC)) < timedelta(days=2)
     return _ANY if near else moment.strftime("%Y-%m-%dT%H:%M:00Z")
@@ -104,7 +104,7 @@ def _cut(value: Any, entries: int, most: int, chars: int, depth: int) -> Any:
 
 
 def _written(value: Any) -> str:
-    """JSON, with ``…`` for what is left out."""
+    """Write JSON, with ``…`` for what is left out."""
     if value is _LEFT:
         return _ANY
     if isinstance(value, dict):

@@ -48,7 +48,7 @@ _TIMED_OUT: Final = 28  # a stream that was listened to for as long as the comma
 
 
 def pages() -> list[Path]:
-    """The pages with a walk."""
+    """Return the pages with a walk."""
     return sorted(FOLDER.glob("rest-*.md"))
 
 
@@ -62,7 +62,7 @@ class Walker:
     walked: list[str] = field(default_factory=list)
 
     def page(self, text: str) -> str:
-        """The page with the answers as they are now."""
+        """Return the page with the answers as they are now."""
         return _BLOCK.sub(lambda mark: f"{mark[1]}{self._block(mark[2])}{mark[3]}", text)
 
     def _block(self, block: str) -> str:
@@ -107,7 +107,7 @@ def _first(command: str, answer: str, name: str) -> str:
 
 @contextmanager
 def service() -> Iterator[Walker]:
-    """A new service with a key for everything, before a model of its own."""
+    """Start a new service with a key for everything, before a model of its own."""
     behind = Upstream()
     with tempfile.TemporaryDirectory() as place, served(behind.app) as models:
         config: Mapping[str, Any] = {
@@ -125,13 +125,13 @@ def service() -> Iterator[Walker]:
 
 
 def walk(text: str) -> tuple[str, list[str]]:
-    """A page with its answers, and the commands that were given."""
+    """Return a page with its answers, and the commands that were given."""
     with service() as walker:
         return walker.page(text), walker.walked
 
 
 def operation_of(command: str, paths: Mapping[str, Mapping[str, Any]]) -> str:
-    """Which operation of the description a command asks for; '' for none."""
+    """Return which operation of the description a command asks for; '' for none."""
     path = re.search(r"\$MEMSTONE(/[^\s\"?]*)", command)
     value = re.search(r"-X (\w+)", command)
     method = value[1] if value else "POST" if re.search(r" --json | -d | --data", command) else "GET"
@@ -145,7 +145,7 @@ def _as_pattern(path: str) -> str:
 
 
 def operations(paths: Mapping[str, Mapping[str, Any]]) -> set[str]:
-    """Every operation there is."""
+    """Return every operation there is."""
     return {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
 
 

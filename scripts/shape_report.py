@@ -148,7 +148,7 @@ def list_function_names(tree: ast.AST) -> list[str]:
 
 
 def is_participle(name: str) -> bool:
-    """Tell whether a name is nothing but a participle or gerund."""
+    """Return whether a name is nothing but a participle or gerund."""
     return name not in _OTHER_WORDS and _PARTICIPLE.fullmatch(name) is not None
 
 
@@ -466,7 +466,7 @@ def observe_calls(folder: Path) -> Iterator[None]:
 
 
 def _is_start(frame: FrameType) -> bool:
-    """Tell whether a function begins, and does not go on after it waited; a coroutine begins when it is awaited."""
+    """Return whether a function begins, and does not go on after it waited; a coroutine begins when it is awaited."""
     return frame.f_lasti <= _find_start(frame.f_code)
 
 

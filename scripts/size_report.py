@@ -34,7 +34,7 @@ class Sizes:
     functions: list[Size]
 
     def summary(self) -> str:
-        """One line for people."""
+        """Return one line for people."""
         return (
             f"{self.directory}: {len(self.files)} files, median {_median(self.files)} lines, "
             f"longest {_longest(self.files)}; {len(self.functions)} functions, "
@@ -42,7 +42,7 @@ class Sizes:
         )
 
     def too_long(self) -> list[str]:
-        """One line for every file and function over its limit."""
+        """Return one line for every file and function over its limit."""
         return [
             f"{size.name}: {size.lines} lines, the limit for a {what} is {limit}"
             for what, sizes, limit in (("file", self.files, FILE_LIMIT), ("function", self.functions, FUNCTION_LIMIT))
@@ -52,7 +52,7 @@ class Sizes:
 
 
 def measure(directory: Path) -> Sizes:
-    """The sizes of all Python files below a directory; empty files do not count."""
+    """Return the sizes of all Python files below a directory; empty files do not count."""
     files: list[Size] = []
     functions: list[Size] = []
     for path in sorted(directory.rglob("*.py")):

@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def _run_suites() -> tuple[Counter[str], Counter[str]]:
-    """How many cases of each suite passed, and how many did not."""
+    """Return how many cases of each suite passed, and how many did not."""
     passed, failed = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"

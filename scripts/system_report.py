@@ -29,13 +29,13 @@ class Group:
     seconds: float = 0.0
 
     def row(self) -> str:
-        """Its row of the table."""
+        """Return its row of the table."""
         tests = self.passed + self.failed + self.skipped
         return f"| {self.name} | {tests} | {self.passed} | {self.failed} | {self.skipped} | {self.seconds:.1f} |"
 
 
 def groups(junit: str) -> list[Group]:
-    """The groups of a JUnit report, by name."""
+    """Return the groups of a JUnit report, by name."""
     found: dict[str, Group] = {}
     for case in ET.fromstring(junit).iter("testcase"):  # noqa: S314 - written by our own pytest a moment ago
         name = case.get("classname", "").removeprefix("tests.")
@@ -47,7 +47,7 @@ def groups(junit: str) -> list[Group]:
 
 
 def markdown(measured: list[Group], commit: str) -> str:
-    """The whole page."""
+    """Return the whole page."""
     total = Group("**all**")
     for group in measured:
         total.passed += group.passed
@@ -71,7 +71,7 @@ def markdown(measured: list[Group], commit: str) -> str:
 
 
 def commit_name() -> str:
-    """The commit that is checked out, and whether files differ from it."""
+    """Return the commit that is checked out, and whether files differ from it."""
     sha = _git("rev-parse", "--short=12", "HEAD") or "unknown"
     return f"{sha} with local changes" if _git("status", "--porcelain", "--", ".", ":!benchmarks/results") else sha
 

@@ -100,7 +100,7 @@ def _config(place: Path, upstream: str, embedder: str) -> dict[str, Any]:
 
 
 def _filled(config: dict[str, Any], count: int) -> str:
-    """Somebody with memories, and their key."""
+    """Make somebody with memories, and return their key."""
     with Memory(config) as memory:
         texts = [f"I keep my {_thing(at)} in the {_PLACES[at % len(_PLACES)]}." for at in range(count)]
         memory.add_many([{"messages": text, "user_id": "alice", "infer": False} for text in texts])
@@ -109,7 +109,7 @@ def _filled(config: dict[str, Any], count: int) -> str:
 
 
 def _thing(number: int) -> str:
-    """One of 512 things."""
+    """Return one of 512 things."""
     return f"{_SIZES[number // 64 % 8]} {_COLOURS[number // 8 % 8]} {_THINGS[number % 8]}"
 
 
@@ -119,7 +119,7 @@ def _chat(question: str, number: int) -> dict[str, Any]:
 
 
 def _ways(gateway: Process, upstream: Process, auth: dict[str, str], count: int, question: str) -> dict[str, Way]:
-    """The ways to ask; learning is left out of all but one, as it is not what a caller waits for."""
+    """Return the ways to ask; learning is left out of all but one, as it is not what a caller waits for."""
     show, off = {**auth, "x-memory": "extract-off"}, {**auth, "x-memory": "off"}
     chat = f"{gateway.url}/v1/chat/completions"
     about = [_chat(question, at) for at in range(WARM_UP + count)]
@@ -154,7 +154,7 @@ def _asked(gateway: Process, upstream: Process, auth: dict[str, str], options: a
 
 @contextmanager
 def _litellm(place: Path, upstream: str, options: argparse.Namespace, like: Way) -> Iterator[Way]:
-    """Another proxy as it comes: one worker, a key, no database; it is asked the same as ours."""
+    """Start another proxy as it comes: one worker, a key, no database; it is asked the same as ours."""
     file, port = place / "litellm.yaml", free_port()
     model = {"model": "openai/m", "api_base": f"{upstream}/v1", "api_key": "x"}
     wanted = {"model_list": [{"model_name": "m", "litellm_params": model}]}
@@ -167,7 +167,7 @@ def _litellm(place: Path, upstream: str, options: argparse.Namespace, like: Way)
 
 
 def _check_limits(results: dict[str, Any]) -> dict[str, bool]:
-    """The limits: processor time back to back, waiting where all ways are asked at one rate.
+    """Check the limits: processor time back to back, waiting where all ways are asked at one rate.
 
     What is waited for on top is what comes on top of asking the model service directly.
     """

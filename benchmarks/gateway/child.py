@@ -21,7 +21,10 @@ _WORDS = "This is what a model would say to that, in about a dozen words."
 
 
 def upstream() -> FastAPI:
-    """Answers at once, or one word at a time; it hands back what it was sent, and makes vectors, slowly if told to."""
+    """Build a model that answers at once, or one word at a time.
+
+    It hands back what it was sent, and makes vectors, slowly if told to.
+    """
     app, slow = FastAPI(), {"seconds": 0.0}
 
     @app.post("/slow")
@@ -66,7 +69,7 @@ async def _pieces(seconds: float) -> AsyncIterator[str]:
 
 
 def gateway(settings: Settings) -> FastAPI:
-    """The service as it is, and a route of the same server that only passes a request on."""
+    """Return the service as it is, and a route of the same server that only passes a request on."""
     app = create_app(settings)
 
     @app.post("/bare/chat/completions")
@@ -84,7 +87,7 @@ def gateway(settings: Settings) -> FastAPI:
 
 
 def main() -> None:
-    """``child upstream PORT`` or ``child gateway PORT CONFIG``."""
+    """Run ``child upstream PORT`` or ``child gateway PORT CONFIG``."""
     what, port = sys.argv[1], int(sys.argv[2])
     if what == "upstream":
         uvicorn.run(upstream(), port=port, log_level="critical", access_log=False)

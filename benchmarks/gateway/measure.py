@@ -35,12 +35,12 @@ class Process:
     pid: int
 
     def cpu(self) -> float:
-        """The processor time it has used, in seconds."""
+        """Return the processor time it has used, in seconds."""
         fields = Path(f"/proc/{self.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICK
 
     def megabytes(self) -> float:
-        """The memory it holds."""
+        """Return the memory it holds."""
         return int(Path(f"/proc/{self.pid}/statm").read_text("utf-8").split()[1]) * _PAGE / 1e6
 
 
@@ -74,7 +74,7 @@ def _wait(url: str, started: subprocess.Popen[bytes]) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return a port that nobody listens at."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
@@ -82,7 +82,7 @@ def free_port() -> int:
 
 
 def child(*arguments: str) -> list[str]:
-    """The command of one of our own processes."""
+    """Return the command of one of our own processes."""
     return [sys.executable, "-m", "benchmarks.gateway.child", *arguments]
 
 
@@ -128,7 +128,7 @@ def in_turn(gateway: Process, ways: Mapping[str, Way], every: float = 0.0) -> di
 
 
 def _block(client: httpx2.Client, way: Way, numbers: range, every: float = 0.0) -> list[float]:
-    """How long each of some requests takes, one after the other over one connection."""
+    """Return how long each of some requests takes, one after the other over one connection."""
     walls, began = list[float](), 0.0
     for number in numbers:
         time.sleep(max(0.0, began + every - time.perf_counter()))
@@ -139,7 +139,7 @@ def _block(client: httpx2.Client, way: Way, numbers: range, every: float = 0.0) 
 
 
 def per_second(ways: Mapping[str, Way], seconds: float, times: int) -> dict[str, list[float]]:
-    """How many requests sixteen callers get done in a second: for each of several ways, in turn, so many times."""
+    """Return how many requests sixteen callers get done in a second, by each of several ways in turn, so many times."""
     for way in ways.values():  # what a service does only once does not count
         asyncio.run(_per_second(way, min(1.0, seconds)))
     found = {name: list[float]() for name in ways}

@@ -46,13 +46,13 @@ def main() -> int:
 
 
 def _summarize_day(day: Day) -> dict[str, Any]:
-    """A day in few characters."""
+    """Return a day in few characters."""
     values = {**asdict(day), "done": {name: count for name, count in day.done.items() if count}}
     return {name: round(value, 2) if isinstance(value, float) else value for name, value in values.items()}
 
 
 def _year(path: Path, count: int, days: int) -> tuple[list[Day], float]:
-    """The days, and how far what a search says of a fact's strength is from the formula at the end."""
+    """Return the days, and how far what a search says of a fact's strength is from the formula at the end."""
 
     def tell(day: Day) -> None:
         if day.day % 30 == 0:
@@ -66,7 +66,7 @@ def _year(path: Path, count: int, days: int) -> tuple[list[Day], float]:
 
 
 def _frequencies(place: Path, days: int) -> float:
-    """How far apart the strengths of the same facts end after one pass, daily and hourly ones."""
+    """Return how far apart the strengths of the same facts end after one pass, daily and hourly ones."""
     script = sessions(3 * days, days)
     settings = {**SETTINGS, "upkeep": {"evict": False}}
     ends = []

@@ -21,7 +21,7 @@ _COLOURS: Final = ("#2563eb", "#d97706", "#059669", "#9333ea")
 
 
 def svg(days: Sequence[Day]) -> str:
-    """Three charts below each other: how many memories, what a day costs, how large the file is."""
+    """Draw three charts below each other: how many memories, what a day costs, how large the file is."""
     week = [days[max(0, at - 6) : at + 1] for at in range(len(days))]
     mean = [sum(day.pass_ms for day in part) / len(part) for part in week]
     session = [sum(day.session_ms * day.sessions for day in p) / max(1, sum(day.sessions for day in p)) for p in week]
@@ -70,7 +70,7 @@ def _y(value: float, most: float, top: float, bottom: float) -> float:
 
 
 def _round_up(value: float) -> float:
-    """The next number that is easy to read."""
+    """Return the next number that is easy to read."""
     size = 1.0
     while size * 10 <= value:
         size *= 10

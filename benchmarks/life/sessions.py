@@ -45,7 +45,7 @@ class Session:
 
 
 def sessions(count: int, days: int, seed: int = 7) -> list[Session]:
-    """So many conversations, spread over so many days, in order."""
+    """Return so many conversations, spread over so many days, in order."""
     random = Random(seed)  # noqa: S311 - the same every time is the point
     times = sorted(random.uniform(0, 24 * days - 1) for _ in range(count))
     habits = {person: random.sample(_SUBJECTS, 3) for person in PEOPLE}

@@ -63,7 +63,7 @@ def live(
     ask: bool = True,
     tell: Callable[[Day], None] = lambda _: None,
 ) -> tuple[list[Day], Memory, FakeClock]:
-    """Every day of it, with so many passes a day (0: only one, at the very end); the memory is left open."""
+    """Live every day of it, with so many passes a day (0: only one, at the very end); the memory is left open."""
     clock = FakeClock()
     start = clock.now()
     memory = Memory({**settings, "store": {"url": f"sqlite:///{path}", "durable": False}}, clock=clock)
@@ -96,7 +96,7 @@ def _passes(day: int, passes: float) -> list[float]:
 
 
 def _have(memory: Memory, session: Session, *, ask: bool) -> None:
-    """One conversation: what helps is looked up, what was said is kept, and at its end memory is formed of it."""
+    """Have one conversation: what helps is looked up, what was said is kept, and at its end memory is formed of it."""
     who: dict[str, Any] = {"user_id": session.user_id, "agent_id": session.agent_id}
     if ask:
         memory.context(session.question, **who)
@@ -128,7 +128,7 @@ def _day(
 
 
 def strays(path: Path) -> int:
-    """How many rows of the indexes belong to memories that are no longer live."""
+    """Return how many rows of the indexes belong to memories that are no longer live."""
     live_rows = "SELECT seq FROM memories WHERE valid_to IS NULL AND status IN ('active', 'disabled', 'quarantined')"
     query = f"""
     SELECT (SELECT count(*) FROM vectors WHERE memory_seq NOT IN ({live_rows}))
@@ -140,7 +140,7 @@ def strays(path: Path) -> int:
 def strengths(
     path: Path, now: datetime, tau: float = TAU, *, unrevised: bool = False
 ) -> dict[tuple[str, str, str], float]:
-    """What is left of every active fact, by the closed formula from what is stored: by user, agent and words.
+    """Return what is left of every active fact, by the closed formula from what is stored: by user, agent and words.
 
     Who the user is, and how they want to be served, is as strong as ever.
     ``unrevised`` leaves out facts that were revised: what a session says of such a one depends on which of its texts a
@@ -172,7 +172,7 @@ def _left(now: datetime, anchor: str, tau: float) -> float:
 
 
 def read_strengths(memory: Memory, wanted: Sequence[tuple[str, str, str]]) -> dict[tuple[str, str, str], float]:
-    """The same as a search tells it: the salience and the decay in the parts of its scores."""
+    """Return the same as a search tells it: the salience and the decay in the parts of its scores."""
     found = {}
     for user, agent, text in wanted:
         for hit in memory.search(text, user_id=user, agent_id=agent, explain=True, limit=20)["results"]:

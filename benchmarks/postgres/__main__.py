@@ -110,7 +110,7 @@ def _measured(url: str, app: str, size: Size, options: argparse.Namespace) -> Ta
 
 
 def _one_by_one(url: str, app: str, corpus: Corpus, calls: int) -> Tables:
-    """Before there is an index."""
+    """Measure before there is an index."""
     exact = {
         "Memstone, compared in the database": _Exactly(app, corpus),
         "SQL": Raw(url, corpus),
@@ -133,7 +133,7 @@ def _table(corpus: Corpus, user: str, ways: dict[str, Any], how: str, *, facts: 
 
 @contextmanager
 def _peer(url: str, corpus: Corpus, *, wanted: bool) -> Iterator[Peer | None]:
-    """The peer with the same memories, in a database of its own on the same server."""
+    """Start the peer with the same memories, in a database of its own on the same server."""
     if not wanted:
         yield None
         return
@@ -185,7 +185,7 @@ def _plain(tables: Tables) -> dict[str, Any]:
 
 @contextmanager
 def _server() -> Iterator[tuple[str, str]]:
-    """A server of its own with the schema, in memory where there is such a place; gives two ways to connect."""
+    """Start a server with the schema, in memory where there is such a place; yield two ways to connect."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the package's own, about folders of this machine
         from pgserver.postgres_server import get_server

@@ -55,7 +55,7 @@ class Corpus:
 
     @classmethod
     def of(cls, size: Size, queries: int, questions: int) -> Corpus:
-        """The same for the same size, and the same ``queries`` for the same number of ``questions``."""
+        """Return the same for the same size, and the same ``queries`` for the same number of ``questions``."""
         users = [f"user{number:04}" for number in range(size.users) for _ in range(size.each)] + [LARGE] * size.large
         chance = np.random.default_rng(7)
         order = chance.permutation(len(users))
@@ -65,7 +65,7 @@ class Corpus:
         return cls(size, [users[at] for at in order], words, vectors, space.some(queries), _texts(queries, 5, fresh))
 
     def seqs(self, user: str) -> Any:
-        """The numbers of a user's memories."""
+        """Return the numbers of a user's memories."""
         return np.array([number for number, owner in enumerate(self.users, start=1) if owner == user])
 
 
@@ -84,7 +84,7 @@ class _Space:
 
 
 def _texts(count: int, words: int, chance: Any) -> list[str]:
-    """Texts of a few words each, of which a few are everywhere and most are rare."""
+    """Return texts of a few words each, of which a few are everywhere and most are rare."""
     return [
         " ".join(f"w{word}" for word in row) for row in (_WORDS ** chance.random((count, words))).astype(int).tolist()
     ]
@@ -145,7 +145,7 @@ def _memory(seq: int, text: str) -> tuple[str, ...]:
 
 
 def layer(seq: int) -> str:
-    """To which layer a memory belongs."""
+    """Return to which layer a memory belongs."""
     return _LAYERS[seq % len(_LAYERS)]
 
 
@@ -156,7 +156,7 @@ def _vectors(corpus: Corpus) -> Iterator[tuple[bytes, ...]]:
 
 
 def binary(rows: Iterator[Sequence[bytes]]) -> Iterator[bytes]:
-    """Rows as COPY takes them in binary: vectors as text would be most of the work."""
+    """Yield rows as COPY takes them in binary: vectors as text would be most of the work."""
     yield b"PGCOPY\n\xff\r\n\0" + bytes(8)
     for row in rows:
         yield struct.pack(">h", len(row)) + b"".join(struct.pack(">i", len(one)) + one for one in row)
@@ -164,5 +164,5 @@ def binary(rows: Iterator[Sequence[bytes]]) -> Iterator[bytes]:
 
 
 def stored(vector: Any) -> PgVector:
-    """A vector as the database takes it."""
+    """Return a vector as the database takes it."""
     return PgVector(np.ascontiguousarray(vector, dtype="<f4").tobytes())

@@ -52,12 +52,12 @@ class Reading:
     recall: list[float] = field(default_factory=list)
 
     def add(self, times: Sequence[float], recall: float) -> None:
-        """One call more."""
+        """Add one call more."""
         for remaining, one in zip((self.wall, self.client, self.server, self.recall), (*times, recall), strict=True):
             remaining.append(one)
 
     def median(self, what: str) -> float:
-        """Of the wall, client or server times, in milliseconds."""
+        """Return the median of the wall, client or server times, in milliseconds."""
         return float(np.median(getattr(self, what))) * 1000
 
     @property
@@ -67,7 +67,7 @@ class Reading:
 
 
 def exact(corpus: Corpus, user: str, query: Any, *, facts: bool) -> set[int]:
-    """The right answer, by arithmetic."""
+    """Return the right answer, by arithmetic."""
     seqs = corpus.seqs(user)
     if facts:
         seqs = seqs[np.isin(seqs % 5, (0, 1))]
@@ -82,7 +82,7 @@ class QuestionEmbedder:
         self._known = dict(zip(corpus.asked, corpus.queries, strict=True))
 
     def __call__(self, texts: Sequence[str]) -> Any:
-        """One row per text."""
+        """Return one row per text."""
         return np.stack([self._known[text] for text in texts])
 
 
@@ -97,7 +97,7 @@ class Product:
         self.pid = drive(self.ledger.peek(_pid))
 
     def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
-        """The nearest ten."""
+        """Return the nearest ten."""
         layers = ("fact",) if facts else ()
         asked = VectorQuery(self._signature, self._corpus.queries[number], LIMIT, Scope(TENANT, user), layers)
         return {hit.seq for hit in drive(self.index.search(asked))}
@@ -113,7 +113,7 @@ class Searching:
         self.pid = drive(self._memory.engine.runtime.ledger.peek(_pid))
 
     def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
-        """The best ten."""
+        """Return the best ten."""
         layers: list[LayerName] | None = ["fact"] if facts else None
         found = self._memory.search(self._corpus.asked[number], user_id=user, limit=LIMIT, layers=layers)
         return {int(one["id"][1:]) for one in found["results"]}
@@ -133,7 +133,7 @@ class Raw:
                 self._connection.execute(f"SET hnsw.{name} = '{value}'")
 
     def ask(self, user: str, number: int, *, facts: bool) -> set[int]:
-        """The nearest ten."""
+        """Return the nearest ten."""
         asked = stored(self._corpus.queries[number])
         wanted = LIMIT + self._spare * (3 if facts else 1)  # as many as the product takes
         params = {"asked": asked, "tenant": TENANT, "user": user, "limit": wanted}
@@ -157,7 +157,7 @@ class Asked:
         self._peer, self._call = peer, call
 
     def timed(self, user: str, number: int, *, facts: bool) -> tuple[list[float], set[int]]:
-        """It takes its own time."""
+        """Return its own times, and what it found."""
         return self._peer.timed(self._call, user, number, facts=facts)
 
 
@@ -194,7 +194,7 @@ _WARM: Final = 6
 
 
 def _server_cpu(pid: int) -> float:
-    """Seconds of processor time that a process of the server has used, as Linux counts them."""
+    """Return the seconds of processor time that a process of the server has used, as Linux counts them."""
     fields = Path(f"/proc/{pid}/schedstat").read_text("ascii").split()
     return int(fields[0]) / 1e9
 
@@ -205,6 +205,6 @@ async def _pid(tx: Any) -> int:
 
 
 def users(corpus: Corpus) -> dict[str, str]:
-    """One of the many, and the large one if there is one."""
+    """Return one of the many, and the large one if there is one."""
     found = {"one of many": corpus.users[0] if corpus.users[0] != LARGE else "user0000"}
     return {**found, "the large one": LARGE} if corpus.size.large else found

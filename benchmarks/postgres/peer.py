@@ -24,7 +24,7 @@ _CHILD: Final = "benchmarks.postgres.peer_child"
 
 
 def python() -> Path:
-    """The interpreter of its environment, made when it is not there yet."""
+    """Return the interpreter of its environment, made when it is not there yet."""
     found = venvs.ensure(venvs.cache_root() / "mem0-pgvector", f"{venvs.PEER}=={venvs.PEER_VERSION}")
     packages = next((found.parent.parent / "lib").glob("python*/site-packages"))
     if not (packages / "psycopg_pool").is_dir():
@@ -56,7 +56,7 @@ class Peer:
         assert self._answer() == "ready"
 
     def timed(self, call: str, user: str, number: int, *, facts: bool) -> tuple[list[float], set[int]]:
-        """Seconds: by the clock, of its process, of the server's; and what it found."""
+        """Return seconds by the clock, of its process and of the server's, and what it found."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"call": call, "user": user, "number": number, "facts": facts}) + "\n")
         self._process.stdin.flush()

@@ -27,7 +27,7 @@ class GivenVectors:
         self._known, self.config = known, config
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:  # noqa: ARG002 - the peer's signature
-        """A list of floats, as its own embedders give."""
+        """Return a list of floats, as its own embedders give."""
         return self._known[text]
 
 
@@ -46,7 +46,7 @@ class Mem0:
             self.pid = int(cursor.execute("SELECT pg_backend_pid()").fetchone()[0])
 
     def _fill(self, vectors: Any) -> None:
-        """Its own table, all rows, then its own indexes: filled first, because so they are built in minutes."""
+        """Fill its own table, all rows, then make its own indexes: in this order they are built in minutes."""
         self._store.create_col()
         with self._store._get_cursor(commit=True) as cursor:  # noqa: SLF001
             cursor.execute(f"DROP INDEX {_TABLE}_hnsw_idx, {_TABLE}_text_lemmatized_idx")
@@ -69,21 +69,21 @@ class Mem0:
         yield number(0xFFFF, 2, "big")
 
     def store(self, user: str, at: int, *, facts: bool) -> set[int]:
-        """The nearest ten, asked of its vector store."""
+        """Return the nearest ten, asked of its vector store."""
         filters = {"user_id": user, **({"layer": "fact"} if facts else {})}
         text = self._corpus["asked"][at]
         found = self._store.search(query=text, vectors=self._queries[at], top_k=LIMIT, filters=filters)
         return {UUID(one.id).int for one in found}
 
     def search(self, user: str, at: int, *, facts: bool) -> set[int]:
-        """Its search, with its own defaults but for the number of results."""
+        """Search with its own defaults but for the number of results."""
         filters = {"user_id": user, **({"layer": "fact"} if facts else {})}
         found = self._memory.search(self._corpus["asked"][at], filters=filters, top_k=LIMIT)
         return {UUID(one["id"]).int for one in found["results"]}
 
 
 def _payload(seq: int, user: str, text: str) -> dict[str, str]:
-    """What it keeps beside a vector."""
+    """Return what it keeps beside a vector."""
     answer = {
         "user_id": user,
         "role": "user",

@@ -45,7 +45,7 @@ class Costs:
 
     @classmethod
     def of(cls, found: dict[str, Any], dim: int) -> Costs:
-        """The measured figures with vectors of another dimension: theirs are the only bytes that depend on it."""
+        """Return the measured figures with vectors of another dimension: only their bytes depend on it."""
         plain = found["bytes_a_memory"] - found["bytes_by_table"].get("vectors", 0)
         vector = 4 * dim + 60  # its row and its place in the primary key
         return cls(plain + vector, 4 * dim, found["add"]["server_cpu_ms"], found["search"]["server_cpu_ms"])
@@ -61,13 +61,13 @@ class Load:
     adds_a_second: float
 
     def sizes(self) -> Any:
-        """The share of every tenant: a few are large, most are small (log-normal, fixed seed)."""
+        """Return the share of every tenant: a few are large, most are small (log-normal, fixed seed)."""
         drawn = np.random.default_rng(7).lognormal(sigma=1.6, size=self.tenants)
         return drawn / drawn.sum()
 
 
 def place(tenant: int, nodes: int, shards: int = 4096) -> int:
-    """The node of a tenant: it hashes to one of many shards, and shards are dealt to nodes (rendezvous)."""
+    """Return the node of a tenant: it hashes to one of many shards, and shards are dealt to nodes (rendezvous)."""
     return _node_of(_hash(f"t{tenant}") % shards, nodes)
 
 
@@ -80,7 +80,7 @@ def _hash(text: str) -> int:
 
 
 def nodes_needed(costs: Costs, load: Load) -> tuple[int, dict[str, float]]:
-    """How many nodes carry a load, and what each of the three things alone would need."""
+    """Return how many nodes carry a load, and what each of the three things alone would need."""
     disk = load.memories * costs.bytes_a_memory / _GB / (DISK_GB * FULL)
     cpu = (load.searches_a_second * costs.search_ms + load.adds_a_second * costs.add_ms) / 1000 / (CORES * BUSY)
     hot = load.memories * costs.bytes_a_memory * 0.2 / _GB / (RAM_GB * FULL)  # a fifth of it is asked for in a day
@@ -89,7 +89,7 @@ def nodes_needed(costs: Costs, load: Load) -> tuple[int, dict[str, float]]:
 
 
 def evenness(load: Load, nodes: int) -> tuple[float, float]:
-    """The fullest node against the mean, and the largest tenant against it."""
+    """Return the fullest node against the mean, and the largest tenant against it."""
     sizes, current = load.sizes(), np.zeros(nodes)
     for tenant, size in enumerate(sizes):
         current[place(tenant, nodes)] += size
@@ -97,7 +97,7 @@ def evenness(load: Load, nodes: int) -> tuple[float, float]:
 
 
 def moved(load: Load, nodes: int) -> float:
-    """The share of all memories that moves when one node is added."""
+    """Return the share of all memories that moves when one node is added."""
     sizes = load.sizes()
     return float(sum(size for tenant, size in enumerate(sizes) if place(tenant, nodes) != place(tenant, nodes + 1)))
 
@@ -110,7 +110,7 @@ LOADS: Final = (
 
 
 def report(found: dict[str, Any]) -> str:
-    """All tables."""
+    """Return all tables."""
     return "\n".join(
         (*_measured_table(found), "", *_turns(found), "", *_nodes(found), "", *_evenness(), "", *_vectors(found))
     )
@@ -163,7 +163,7 @@ def _evenness() -> Sequence[str]:
 
 
 def _vectors(found: dict[str, Any]) -> Sequence[str]:
-    """How many memories of one user fit where, before another kind of store pays off."""
+    """Return how many memories of one user fit where, before another kind of store pays off."""
     rows = [
         "| vectors in one search | dimensions | bytes to look at | memory for a graph |",
         "|---|---|---|---|",

@@ -31,20 +31,20 @@ WHERE c.relnamespace = 'memstone'::regnamespace AND c.relkind = 'r' ORDER BY 2 D
 
 
 def memory(url: str, tenant: str = "default", mode: str = "inline") -> Memory:
-    """A memory whose vectors cost nothing to make, so that what is measured is the store."""
+    """Return a memory whose vectors cost nothing to make, so that what is measured is the store."""
     store = {"url": url, "durable": True, "pool_size": 4}
     config = {"store": store, "embedder": {"provider": "hash"}, "tenant": tenant, "write": {"mode": mode}}
     return Memory(config)
 
 
 def text(number: int) -> str:
-    """A memory of some ninety characters."""
+    """Return a memory of some ninety characters."""
     words = [_WORDS[(number // 10**place) % 10] for place in range(4)]
     return f"On day {number} we talked about the {' and the '.join(words)}, and it was worth keeping."
 
 
 def measured(users: int = 30, each: int = 40, searches: int = 200) -> dict[str, Any]:
-    """Everything, on a server of its own."""
+    """Measure everything, on a server of its own."""
     with running() as server:
         with server.superuser() as connection:
             for name in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
@@ -87,7 +87,7 @@ def _sizes(server: Server) -> dict[str, int]:
 
 
 def _cpu(server: Server, count: int, call: Any) -> dict[str, float]:
-    """Milliseconds of CPU a call, of this process and of the server."""
+    """Return the milliseconds of CPU a call, of this process and of the server."""
     own, other = time.process_time(), _server_seconds(server)
     for number in range(count):
         call(number)
@@ -96,7 +96,7 @@ def _cpu(server: Server, count: int, call: Any) -> dict[str, float]:
 
 
 def _server_seconds(server: Server) -> float:
-    """CPU time of all processes of the server, those that have ended included."""
+    """Return the CPU time of all processes of the server, those that have ended included."""
     postmaster = int((Path(server._server.pgdata) / "postmaster.pid").read_text().split()[0])  # noqa: SLF001
     own = _stat(postmaster)
     ended = int(own[13]) + int(own[14])  # of children that were waited for
@@ -106,7 +106,7 @@ def _server_seconds(server: Server) -> float:
 
 
 def _stat(pid: int) -> list[str]:
-    """What the kernel tells of a process, from its state on."""
+    """Return what the kernel tells of a process, from its state on."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except OSError:
@@ -126,7 +126,7 @@ _VARIANTS: Final = {
 
 
 def _writers(server: Server, rounds: int = 2, seconds: float = 3.0) -> dict[str, float]:
-    """Adds a second of four processes together, the best of the rounds, which take turns too."""
+    """Return the adds a second of four processes together, the best of the rounds, which take turns too."""
     best = dict.fromkeys(_VARIANTS, 0.0)
     for _ in range(rounds):
         for name, (tenants, mode, without) in _VARIANTS.items():
@@ -167,7 +167,7 @@ def _together(url: str, tenants: int, mode: str, without: str, seconds: float) -
 
 
 def _write(url: str, tenant: str, name: str, mode: str, without: str, seconds: str) -> int:
-    """One writer."""
+    """Run one writer."""
     if without == "no-turns":
         monkey: Any = ledger_module
         monkey.PostgresLedger._writing.__defaults__ = (monkey._ASIDE,)  # noqa: SLF001 - all the same but for the turn

@@ -44,7 +44,7 @@ class Files:
 
 
 def table(files: Files, embedder: EmbedderLike) -> Table:
-    """A line for each rate."""
+    """Return a line for each rate."""
     with Memory({"store": {"url": "memory:"}}, embedder=embedder) as memory:
         names = store(memory, lines(files.memories))
         runtime = memory.engine.runtime

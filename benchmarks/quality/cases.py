@@ -46,7 +46,7 @@ class Question:
     sessions: frozenset[str]
 
     def wanted(self, by: str) -> frozenset[str]:
-        """What should be found."""
+        """Return what should be found."""
         return self.turns if by == "turn" else self.sessions
 
 
@@ -61,7 +61,10 @@ class Case:
 
 
 def locomo(data: Any) -> Iterator[Case]:
-    """LoCoMo: a few long conversations of two people, each with many questions; the evidence is turns."""
+    """Yield the cases of LoCoMo: a few long conversations of two people, each with many questions.
+
+    The evidence is turns.
+    """
     for sample in data:
         turns = tuple(_locomo_turns(sample["conversation"]))
         sessions = {turn.id: turn.session for turn in turns}
@@ -97,7 +100,10 @@ def _locomo_time(text: str) -> datetime | None:
 
 
 def longmemeval(data: Any) -> Iterator[Case]:
-    """LongMemEval: many users with one question each; the evidence is sessions, and turns marked in them."""
+    """Yield the cases of LongMemEval: many users with one question each.
+
+    The evidence is sessions, and turns marked in them.
+    """
     for item in data:
         name, kind = item["question_id"], item["question_type"]
         kind += "_abs" if name.endswith("_abs") else ""
@@ -137,13 +143,13 @@ def reading(path: Path, form: str) -> Iterator[None]:
 
 
 def load(form: str, path: Path) -> list[Case]:
-    """The cases of a file."""
+    """Return the cases of a file."""
     with reading(path, form):
         return list(FORMATS[form](json.loads(path.read_text("utf-8"))))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    """The rows of a JSONL file."""
+    """Return the rows of a JSONL file."""
     try:
         return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
     except ValueError as error:

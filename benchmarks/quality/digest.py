@@ -56,7 +56,7 @@ class DigestedSession:
         return "\n".join(f"{turn.name} {turn.text}" for turn in self.turns)
 
     def find_names(self, names: Sequence[str]) -> list[float]:
-        """For each name whether all its words stand in the digest."""
+        """Return for each name whether all its words stand in the digest."""
         existing = set(document_terms(self.text))
         return [float(set(document_terms(name)) <= existing) for name in names]
 
@@ -69,17 +69,17 @@ class DigestedSession:
 
 
 def named(text: str) -> list[str]:
-    """Names as Memstone finds them: what has a capital letter of its own."""
+    """Return names as Memstone finds them: what has a capital letter of its own."""
     return [one.name for one in entities_from_spotted(find_names(text).names) if one.name != one.name.lower()]
 
 
 def capitals(text: str) -> list[str]:
-    """Names as anybody would count them: words with a capital inside a sentence, each once, but for dates."""
+    """Return names as anybody would count them: words with a capital inside a sentence, each once, but for dates."""
     return sorted({name for name in names_in(text) if name.lower() not in _CALENDAR and not name.isdigit()})
 
 
 def sessions(path: Path) -> Iterator[DigestedSession]:
-    """Every session of a file about which somebody wrote a summary."""
+    """Yield every session of a file about which somebody wrote a summary."""
     for case in json.loads(path.read_text("utf-8")):
         for name, written in case["session_summary"].items():
             talk = case["conversation"].get(name.removesuffix("_summary"))
@@ -89,7 +89,7 @@ def sessions(path: Path) -> Iterator[DigestedSession]:
 
 
 def digest(turns: Sequence[Message]) -> Digest:
-    """What the rules make of a session."""
+    """Return what the rules make of a session."""
     stated = [
         SessionFact(at, one.start, one.end, one.category, one.salience)
         for at, turn in enumerate(turns)
@@ -99,7 +99,7 @@ def digest(turns: Sequence[Message]) -> Digest:
 
 
 def table(path: Path) -> Table:
-    """How much of what is named comes through, and how much is made up."""
+    """Return how much of what is named comes through, and how much is made up."""
     with reading(path, "locomo, with session summaries"):
         every = list(sessions(path))
     by_finder = [stored_count for one in every for stored_count in one.find_names(named(one.written))]

@@ -12,7 +12,7 @@ from memstone.registry import load_adapter
 
 
 def local() -> KeptEmbedder:
-    """The model that is installed with Memstone."""
+    """Return the model that is installed with Memstone."""
     return KeptEmbedder(build_adapter("embedder", "local", {}, load_adapter("io", "blocking")()))
 
 
@@ -30,28 +30,28 @@ class KeptEmbedder:
         return bool(getattr(self._inner, "tells_words", False))
 
     async def dimension(self) -> int:
-        """The length of every vector."""
+        """Return the length of every vector."""
         return int(await self._inner.dimension())
 
     async def embed(self, texts: Sequence[str]) -> Any:
-        """One unit vector per text; asked for only where the model does not tell words, so these are not kept."""
+        """Return one unit vector per text, not kept: it is asked for only where the model does not tell words."""
         return await self._inner.embed(texts)
 
     async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
-        """For each pair the second text as it is meant after the first."""
+        """Return for each pair the second text as it is meant after the first."""
         todo = [pair for pair in dict.fromkeys(pairs) if pair not in self._vectors]
         if todo:
             self._vectors.update(zip(todo, await self._inner.embed_words(todo), strict=True))
         return [self._vectors[pair] for pair in pairs]
 
     def words(self, text: str) -> list[str]:
-        """The words of a text, each as often as it has a vector."""
+        """Return the words of a text, each as often as it has a vector."""
         return list(self._inner.words(text))
 
     def reads(self, task: str) -> bool:
-        """Whether the model reads two texts together for this; see ``memstone.ports.models``."""
+        """Return whether the model reads two texts together for this; see ``memstone.ports.models``."""
         return isinstance(self._inner, PairReader) and self._inner.reads(task)
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:
-        """A row of numbers for each pair."""
+        """Return a row of numbers for each pair."""
         return await self._inner.read(pairs, task)

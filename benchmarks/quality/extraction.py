@@ -38,7 +38,7 @@ class Session:
 
 
 def sessions(path: Path) -> Iterator[Session]:
-    """Every session of a file."""
+    """Yield every session of a file."""
     for case in json.loads(path.read_text("utf-8")):
         for name, turns in case["conversation"].items():
             if isinstance(turns, list):
@@ -48,7 +48,7 @@ def sessions(path: Path) -> Iterator[Session]:
 
 
 def learned(turns: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """What the rules learn from turns, with the words it comes from."""
+    """Yield what the rules learn from turns, with the words it comes from."""
     for turn in turns:
         for one in read_message(turn["text"], CURATOR, speaker=turn["speaker"]).facts:
             if not one.forget:
@@ -57,7 +57,7 @@ def learned(turns: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def table(path: Path, folder: Path | None, embedder: Any) -> Table:
-    """How the facts agree with the observations, and whether their evidence was said in these words."""
+    """Return how the facts agree with the observations, and whether their evidence was said in these words."""
     with reading(path, "locomo, with observations"):
         every = list(sessions(path))
     if folder is not None:

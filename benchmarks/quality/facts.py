@@ -44,7 +44,7 @@ class Agreement:
 
 
 def agreement(learned: Sequence[str], noted: Sequence[str], names: Collection[str], embedder: Any) -> Agreement:
-    """How learned facts agree with those that people noted; ``names`` are in every fact and tell nothing."""
+    """Return how learned facts agree with those that people noted; ``names`` are in every fact and tell nothing."""
     if not learned or not noted:
         return Agreement(len(learned), len(noted), 0, 0)
     vectors = np.asarray(drive(embedder.embed([*learned, *noted])))
@@ -60,7 +60,7 @@ def agreement(learned: Sequence[str], noted: Sequence[str], names: Collection[st
 
 
 def say_the_same(one: str, other: str, cosine: float, names: frozenset[str] = frozenset()) -> bool:
-    """Whether two facts with such a cosine say the same."""
+    """Return whether two facts with such a cosine say the same."""
     if cosine < NEAR and (cosine < NEAR_WITH_WORDS or in_common(one, other, names) < WORDS_IN_COMMON):
         return False
     numbers, others = _numbers(one), _numbers(other)
@@ -70,7 +70,7 @@ def say_the_same(one: str, other: str, cosine: float, names: frozenset[str] = fr
 
 
 def in_common(one: str, other: str, names: frozenset[str] = frozenset()) -> float:
-    """The share of words that stand in both: 1 when all do."""
+    """Return the share of words that stand in both: 1 when all do."""
     words, others = _content(one) - names, _content(other) - names
     return share(2 * len(words & others), len(words) + len(others))
 
@@ -84,7 +84,7 @@ def _numbers(text: str) -> set[str]:
 
 
 def precision_recall_f1(sessions: Sequence[Agreement]) -> tuple[Estimate, Estimate, Estimate]:
-    """Over all facts; what is drawn again and again is sessions, because the facts of one are alike."""
+    """Estimate over all facts; what is drawn again and again is sessions, because the facts of one are alike."""
     columns = np.array([[one.learned, one.noted, one.learned_found, one.noted_found] for one in sessions], dtype=float)
 
     def of(which: int) -> Estimate:

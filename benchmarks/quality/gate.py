@@ -23,7 +23,7 @@ class Decided:
 
 
 def decided(path: Path) -> list[Decided]:
-    """The messages of a file, each put to the gate by itself, with no names known."""
+    """Return the messages of a file, each put to the gate by itself, with no names known."""
     with reading(path, "text, needs_memory, kind"):
         return [
             Decided(row.get("kind", ""), row["needs_memory"], decide_route(row["text"], English()).helps)
@@ -32,7 +32,7 @@ def decided(path: Path) -> list[Decided]:
 
 
 def tables(paths: Sequence[Path]) -> list[Table]:
-    """A line a file, and how many messages of each kind were decided as labelled."""
+    """Return a line a file, and how many messages of each kind were decided as labelled."""
     found = {path.name: decided(path) for path in paths}
     header = ("messages", "n", "need memory", "precision", "recall", "F1", "accuracy")
     by_file = Table("", header, [_row(name, some) for name, some in found.items()])

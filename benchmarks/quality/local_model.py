@@ -38,7 +38,7 @@ class Exchange:
         return str(self.asked.get("response_format", {}).get("type", "none"))
 
     def line(self) -> str:
-        """For the report at the end: how much was read and written, and how long it took."""
+        """Report how much was read and written, and how long it took."""
         usage = self.answer.get("usage", {}) if isinstance(self.answer, dict) else {}
         name = self.asked.get("response_format", {}).get("json_schema", {}).get("name", self.response_format)
         read, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
@@ -67,12 +67,12 @@ class RealModel:
         return WireReply(reply.status_code, body=reply.content)
 
     def settings(self, **more: Any) -> dict[str, Any]:
-        """A memory that learns with this model; ``more`` is about the model."""
+        """Return a memory that learns with this model; ``more`` is about the model."""
         config = {"base_url": f"{self.url}/v1", "model": self.name, "api_key": "x", "timeout": PATIENCE_SECONDS, **more}
         return {"llm": {"provider": "openai", "config": config}, "embedder": {"provider": "local"}}
 
     def since(self, mark: int) -> list[Exchange]:
-        """What was exchanged after so many exchanges."""
+        """Return what was exchanged after so many exchanges."""
         return self.exchanges[mark:]
 
 

@@ -29,18 +29,18 @@ class Estimate:
         return f"{short(self.value)} ({short(self.low)}–{short(self.high)})"  # noqa: RUF001 - a range
 
     def signed(self) -> str:
-        """The same for a difference."""
+        """Return the same for a difference."""
         return f"{short(self.value, sign=True)} ({short(self.low, sign=True)} to {short(self.high, sign=True)})"
 
 
 def short(value: float, *, sign: bool = False) -> str:
-    """Three digits, without the zero that every share begins with."""
+    """Return three digits, without the zero that every share begins with."""
     text = f"{value:+.3f}" if sign else f"{value:.3f}"
     return text.replace("0.", ".", 1) if abs(round(value, 3)) < 1 else text
 
 
 def scores(ranked: Sequence[str], wanted: Collection[str]) -> dict[str, float]:
-    """Shares of what was wanted among the first, whether any or all of it is, and how early the first is."""
+    """Return shares of what was wanted among the first, whether any or all of it is, and how early the first is."""
     found = {cut: len(set(ranked[:cut]) & set(wanted)) for cut in CUTS}
     first = next((place for place, one in enumerate(ranked, start=1) if one in wanted), None)
     return {
@@ -52,12 +52,12 @@ def scores(ranked: Sequence[str], wanted: Collection[str]) -> dict[str, float]:
 
 
 def once(names: Iterable[str | None]) -> list[str]:
-    """Names in their order, each where it comes first."""
+    """Return names in their order, each where it comes first."""
     return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def bootstrap(statistic: Callable[[npt.NDArray[np.intp]], float], count: int) -> Estimate:
-    """A statistic of ``count`` observations, and where it lies in 95 of 100 draws of as many, with replacement.
+    """Return a statistic of ``count`` observations, and where it lies in 95 of 100 draws of as many with replacement.
 
     ``statistic`` is given the places of the observations that were drawn.
     """
@@ -68,13 +68,13 @@ def bootstrap(statistic: Callable[[npt.NDArray[np.intp]], float], count: int) ->
 
 
 def mean(values: Sequence[float]) -> Estimate:
-    """The mean of observations; no observations have none."""
+    """Return the mean of observations; no observations have none."""
     column = np.asarray(values, dtype=float)
     return bootstrap(lambda drawn: float(column[drawn].mean()), len(column))
 
 
 def difference(values: Sequence[float], before: Sequence[float]) -> Estimate:
-    """How much higher the mean is than before, of the same questions: what both have in common cancels out."""
+    """Return how much higher the mean is than before, of the same questions: what both share cancels out."""
     return mean(np.subtract(values, before).tolist())
 
 
@@ -89,7 +89,7 @@ class Detection:
 
 
 def detection(texts: Sequence[bool], labels: Sequence[bool]) -> Detection:
-    """How many of what was said are right, how many of what is right were said, their harmonic mean, and agreement."""
+    """Return how many of what was said are right, how many of what is right were said, their F1, and agreement."""
     yes, right = np.asarray(texts, dtype=bool), np.asarray(labels, dtype=bool)
 
     def of(top: Any, bottom: Any) -> Estimate:
@@ -101,5 +101,5 @@ def detection(texts: Sequence[bool], labels: Sequence[bool]) -> Detection:
 
 
 def share(part: float, total: float) -> float:
-    """A part of a whole; nothing of nothing is 0."""
+    """Return a part of a whole; nothing of nothing is 0."""
     return part / total if total else 0.0

@@ -48,7 +48,7 @@ class Gold:
     patterns: tuple[str, ...]
 
     def matches(self, text: str) -> bool:
-        """Whether a memory says it."""
+        """Return whether a memory says it."""
         return all(re.search(pattern, text, re.IGNORECASE) for pattern in self.patterns)
 
 
@@ -109,7 +109,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, tuple[str, str]]]:
-    """The lines of a file with their marks; one without a mark continues the one before."""
+    """Yield the lines of a file with their marks; one without a mark continues the one before."""
     begun: tuple[int, str] | None = None
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         if _LINE.match(line):
@@ -143,7 +143,7 @@ class _Player:
         self.step: Step | None = None
 
     def answer(self, prompt: Prompt) -> dict[str, Any]:
-        """The recorded operations, with the numbers that this question uses."""
+        """Return the recorded operations, with the numbers that this question uses."""
         texts = [message["content"] for message in prompt.messages]
         self.played.calls += 1
         self.played.tokens_in += sum(map(estimate_tokens, texts))
@@ -186,7 +186,7 @@ def play(reply: Recording) -> Played:
 
 
 def _judge(played: Played, step: Step, answer: AddResult) -> None:
-    """Which operations had their effect."""
+    """Judge which operations had their effect."""
     done = Counter(str(one["event"]) for one in answer["results"])
     remaining = {one["memory"]: one for one in answer["results"] if one["event"] in ("ADD", "UPDATE", "REPLACE")}
     dropped = {one["text"]: one["reason"] for one in answer.get("dropped", ())}
@@ -233,7 +233,7 @@ def play_all(folder: Path = RECORDED) -> list[Played]:
 
 
 def tables(played: Sequence[Played]) -> list[Table]:
-    """What is reported: a row for each person and one for all, then what went wrong, in words."""
+    """Return what is reported: a row for each person and one for all, then what went wrong, in words."""
     header = ("person", "worth knowing, stored", "must not be known", "garbled", "rejected", "let through", "not shown")
     cost = ("person", "adds", "calls per add", "tokens in per add", "of these fixed")
     rows = [_row(one.name, [one]) for one in played] + [_row("all", played)]

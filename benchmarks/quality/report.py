@@ -25,7 +25,7 @@ class Table:
     rows: Sequence[Row]
 
     def lines(self) -> list[str]:
-        """The table in Markdown."""
+        """Return the table in Markdown."""
         every = [self.header, *self.rows]
         widths = [max(map(len, column)) for column in zip(*every, strict=True)]
         grid = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in every]
@@ -42,7 +42,7 @@ class Section:
     tables: Sequence[Table]
 
     def markdown(self) -> str:
-        """The section, from its heading on."""
+        """Return the section, from its heading on."""
         lines = [f"## {self.title}", "", *(f"- {name}: {value}" for name, value in self.facts.items()), ""]
         return "\n".join([*lines, *(line for table in self.tables for line in table.lines())])
 
@@ -57,7 +57,7 @@ class Origin:
 
     @classmethod
     def now(cls, root: Path = ROOT) -> Origin:
-        """This checkout, today. A file that git does not know yet counts as a change."""
+        """Return this checkout, today. A file that git does not know yet counts as a change."""
         commit = _git(root, "rev-parse", "--short", "HEAD") or "uncommitted"
         return cls(commit, not _git(root, "status", "--porcelain"), datetime.now(UTC).date().isoformat())
 
@@ -67,7 +67,7 @@ class Origin:
         return f"quality-{self.date}-{self.commit}{'' if self.is_clean else '-dirty'}"
 
     def facts(self) -> dict[str, str]:
-        """For the head of a section."""
+        """Return the facts for the head of a section."""
         state = "clean" if self.is_clean else "dirty: there are changes that are not committed"
         return {"commit": f"{self.commit} ({state})", "date": self.date}
 

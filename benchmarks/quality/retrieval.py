@@ -41,7 +41,7 @@ class Experiment:
     by: str = "turn"
 
     def answers(self) -> list[Answer]:
-        """Every question that has evidence, asked."""
+        """Return every question that has evidence, asked."""
         return [answer for case in self.cases for answer in self._of_case(case)]
 
     def _of_case(self, case: Case) -> Iterator[Answer]:
@@ -82,7 +82,7 @@ def _turns(answer: SearchResults) -> list[str]:
 
 
 def table(answers: Sequence[Answer]) -> Table:
-    """Every metric by kind of question, then of all but the adversarial ones."""
+    """Return every metric by kind of question, then of all but the adversarial ones."""
     kinds = sorted({answer.kind for answer in answers}, key=lambda kind: (kind == ADVERSARIAL, kind))
     rows = [_row(kind, [answer for answer in answers if answer.kind == kind]) for kind in kinds]
     together = "all but adversarial" if ADVERSARIAL in kinds else "all"
@@ -94,7 +94,7 @@ def _row(label: str, answers: Sequence[Answer]) -> Row:
 
 
 def counted(answers: Sequence[Answer]) -> list[Answer]:
-    """Those that a number over all questions is about."""
+    """Return those that a number over all questions is about."""
     return [answer for answer in answers if answer.kind != ADVERSARIAL]
 
 
@@ -103,7 +103,7 @@ def _column(answers: Sequence[Answer], name: str) -> list[float]:
 
 
 def ablation(experiment: Experiment, full: Sequence[Answer], say: Callable[[str], None]) -> Table:
-    """The same questions with one ingredient left out at a time."""
+    """Ask the same questions with one ingredient left out at a time."""
     all_items = counted(full)
     rows: list[Row] = [("nothing", *_ablated(all_items, all_items))]
     for name in INGREDIENTS:

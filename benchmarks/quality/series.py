@@ -68,7 +68,7 @@ class Replay:
 
 
 def _facts_at(line: dict[str, Any], evidence: Evidence | None) -> Iterator[str]:
-    """The labelled facts whose words a memory comes from."""
+    """Yield the labelled facts whose words a memory comes from."""
     start, end = (evidence["start"], evidence["end"]) if evidence else (0, 0)
     for fact in line["facts"]:
         begin = line["message"].find(fact["quote"])

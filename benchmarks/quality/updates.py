@@ -28,7 +28,10 @@ class Verdict:
 
 
 def judge(case: dict[str, Any], events: Iterable[tuple[str, str | None]]) -> Verdict:
-    """``events`` are what happened, each with the case's own name of the memory it happened to, or None."""
+    """Judge a case.
+
+    ``events`` are what happened, each with the case's own name of the memory it happened to, or None.
+    """
     happened = list(events)
     touched = {name for event, name in happened if event in {"UPDATE", "DELETE"} and name}
     added = any(event == "ADD" for event, _ in happened)
@@ -41,7 +44,7 @@ def judge(case: dict[str, Any], events: Iterable[tuple[str, str | None]]) -> Ver
 
 
 def verdicts(cases: Sequence[dict[str, Any]], wording: str, embedder: EmbedderLike) -> list[Verdict]:
-    """Every case, played by a user of its own."""
+    """Return every case, played by a user of its own."""
     with Memory({"store": {"url": "memory:"}}, embedder=embedder) as memory:
         return [judge(case, _played(memory, f"user-{at}", case, wording)) for at, case in enumerate(cases)]
 
@@ -56,7 +59,7 @@ def _played(memory: Memory, user: str, case: dict[str, Any], wording: str) -> li
 
 
 def table(cases: Sequence[dict[str, Any]], embedder: EmbedderLike) -> Table:
-    """Both wordings: the mean of the three labels, each of them, and how often an addition replaced something."""
+    """Return both wordings: the mean of the three labels, each label, and how often an addition replaced something."""
     counts = ", ".join(f"{sum(case['label'] == label for case in cases)} {label}" for label in LABELS)
     header = ("news as", "macro", *LABELS, "false supersede on ADD")
     return Table(

@@ -28,7 +28,7 @@ ADDED_MS: Final = 2.0
 @click.option("--quick", is_flag=True, help="300 searches and ten seconds.")
 @click.option("--dry", is_flag=True, help="Print only, keep no results file.")
 def main(*, memories: int, calls: int, clients: int, seconds: float, quick: bool, dry: bool) -> None:
-    """What the service costs over the library, and how it bears many clients at once."""
+    """Measure what the service costs over the library, and how it bears many clients at once."""
     if quick:
         calls, seconds = min(calls, 300), min(seconds, 10.0)
     with tempfile.TemporaryDirectory() as folder:
@@ -42,7 +42,7 @@ def main(*, memories: int, calls: int, clients: int, seconds: float, quick: bool
 
 
 def measured(place: Path, memories: int, calls: int, clients: int, seconds: float) -> dict[str, Any]:
-    """Everything, one after the other."""
+    """Measure everything, one after the other."""
     key = measure.stocked(place, memories)
     library = asyncio.run(measure.library_cpu(place, calls))
     with running(place) as service:
@@ -65,7 +65,7 @@ def measured(place: Path, memories: int, calls: int, clients: int, seconds: floa
 
 
 def as_table(found: dict[str, Any]) -> str:
-    """The result for people."""
+    """Return the result for people."""
     load = found["load"]
     rows = [
         ("start until ready, processor seconds", f"{found['start_cpu_seconds']}", "2"),
@@ -85,7 +85,7 @@ def as_table(found: dict[str, Any]) -> str:
 
 
 def commit() -> str:
-    """The commit that is measured, and whether anything was changed since."""
+    """Return the commit that is measured, and whether anything was changed since."""
     root = Path(__file__).resolve().parents[2]
 
     def git(*arguments: str) -> str:

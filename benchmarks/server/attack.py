@@ -56,7 +56,7 @@ class Seen:
     outcomes: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures."""
+        """Return the figures."""
         cuts = quantiles(self.health_ms, n=100, method="inclusive")
         return {
             "health_checks": len(self.health_ms),
@@ -196,7 +196,7 @@ async def _read(answer: httpx2.Response) -> None:
 
 
 def measured(kind: str, connections: int, seconds: float, descriptors: int) -> dict[str, Any]:
-    """One service, one kind of attack."""
+    """Measure one service, one kind of attack."""
     with tempfile.TemporaryDirectory() as folder:
         place, log = Path(folder) / "a.db", Path(folder) / "log"
         key = measure.stocked(place, 200)
@@ -217,7 +217,7 @@ def measured(kind: str, connections: int, seconds: float, descriptors: int) -> d
 
 
 def is_within(found: dict[str, Any]) -> bool:
-    """Whether everybody was answered, soon enough, and the log stayed small."""
+    """Return whether everybody was answered, soon enough, and the log stayed small."""
     wrong = [one for one in found["outcomes"] if not one.endswith(("200", "went on"))]
     return not wrong and found["health_p99_ms"] <= P99_MS and found["log_bytes"] <= LOG_BYTES
 
@@ -230,7 +230,7 @@ def is_within(found: dict[str, Any]) -> bool:
 @click.option("--strict", is_flag=True, help="Exit with 1 when somebody was not answered in time.")
 @click.option("--dry", is_flag=True, help="Print only, keep no results file.")
 def main(*, connections: str, kinds: str, seconds: float, descriptors: int, strict: bool, dry: bool) -> None:
-    """How the service bears connections that never send a whole request."""
+    """Measure how the service bears connections that never send a whole request."""
     sizes = [int(one) for one in connections.split(",")]
     found = [measured(kind, size, seconds, descriptors) for kind in kinds.split(",") for size in sizes]
     click.echo(as_table(found))
@@ -243,7 +243,7 @@ def main(*, connections: str, kinds: str, seconds: float, descriptors: int, stri
 
 
 def as_table(found: list[dict[str, Any]]) -> str:
-    """The result for people."""
+    """Return the result for people."""
     lines = [
         "| connections | what they send | health p50 / p99 / most, ms | answers | log, KB |",
         "|---|---|---|---|---|",

@@ -21,12 +21,12 @@ _WRITES: Final = 5
 
 
 def text_of(number: int) -> str:
-    """One of the texts."""
+    """Return one of the texts."""
     return f"note {number}: the {_WORDS[number % 8]} near the {_WORDS[number // 8 % 8]} of house {number}"
 
 
 def question_of(number: int) -> dict[str, Any]:
-    """One of the questions."""
+    """Return one of the questions."""
     return {"query": f"{_WORDS[number % 8]} house {number % 97}", "user_id": f"user{number % USERS}", "limit": 10}
 
 
@@ -41,7 +41,7 @@ def stocked(place: Path, memories: int) -> str:
 
 
 async def library_cpu(place: Path, calls: int) -> float:
-    """Processor milliseconds of a search through the library, in this process."""
+    """Return the processor milliseconds of a search through the library, in this process."""
     async with AsyncMemory(config_of(place)) as memory:
         for number in range(USERS * 2):
             await memory.search(**question_of(number))
@@ -52,7 +52,10 @@ async def library_cpu(place: Path, calls: int) -> float:
 
 
 async def service_cpu(service: Service, key: str, calls: int) -> float:
-    """Processor milliseconds of a search through the service, in its process; a client keeps its connection."""
+    """Return the processor milliseconds of a search through the service, in its process.
+
+    A client keeps its connection.
+    """
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http:
         for number in range(USERS * 2):
             await _search(http, service, number)
@@ -68,7 +71,7 @@ async def _search(http: httpx2.AsyncClient, service: Service, number: int) -> No
 
 
 async def load(service: Service, key: str, clients: int, seconds: float) -> dict[str, Any]:
-    """Many clients at once, each asking again as soon as it is answered; one request in five stores something."""
+    """Let many clients ask at once, each again as soon as it is answered; one request in five stores something."""
     took: list[float] = []
     outcomes: Counter[str] = Counter()
     memory = [service.megabytes()]

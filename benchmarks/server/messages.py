@@ -162,7 +162,7 @@ async def _until_idle(service: Service, seconds: float) -> None:
 
 
 def measured(route: str, text: str, seconds: float) -> dict[str, Any]:
-    """One service, one message."""
+    """Measure one service, one message."""
     upstream = free_port()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -200,7 +200,7 @@ def _warm(service: Service, key: str) -> None:
 
 
 def is_within(found: dict[str, Any]) -> bool:
-    """Whether everybody was answered soon enough, and the message too."""
+    """Return whether everybody was answered soon enough, and the message too."""
     return not found["health_failed"] and found["health_p99_ms"] <= P99_MS and found["status"] == "200"
 
 
@@ -211,7 +211,7 @@ def is_within(found: dict[str, Any]) -> bool:
 @click.option("--strict", is_flag=True, help="Exit with 1 when somebody was not answered in time.")
 @click.option("--dry", is_flag=True, help="Print only, keep no results file.")
 def main(*, routes: str, texts: str, seconds: float, strict: bool, dry: bool) -> None:
-    """How the service bears messages that are made to take long."""
+    """Measure how the service bears messages that are made to take long."""
     found = []
     for route in routes.split(","):
         for text in texts.split(","):
@@ -226,7 +226,7 @@ def main(*, routes: str, texts: str, seconds: float, strict: bool, dry: bool) ->
 
 
 def as_row(one: dict[str, Any]) -> str:
-    """One result for people."""
+    """Return one result for people."""
     times = f"{one['health_p50_ms']} / {one['health_p99_ms']} / {one['health_most_ms']}"
     spent = f"{one['status']} after {one['answer_seconds']} s, {one['cpu_seconds']} CPU s"
     asked = f"{one['health_checks']} times, {one['health_failed']} failed"

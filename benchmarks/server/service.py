@@ -29,17 +29,17 @@ class Service:
     start_cpu: float
 
     def cpu(self) -> float:
-        """Processor seconds so far."""
+        """Return the processor seconds so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def megabytes(self) -> float:
-        """Resident memory."""
+        """Return the resident memory."""
         return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * _PAGE / 1_048_576
 
 
 def config_of(place: Path) -> dict[str, Any]:
-    """The settings of the library and of the service alike."""
+    """Return the settings of the library and of the service alike."""
     return {"store": {"url": f"sqlite:///{place}"}, "embedder": {"provider": "hash"}}
 
 

@@ -64,7 +64,7 @@ def _say(text: str) -> None:
 
 
 def _facts(seconds: int) -> dict[str, Any]:
-    """Where the numbers come from; nothing that names a person or a path."""
+    """Tell where the numbers come from; nothing that names a person or a path."""
     return {
         "commit": _commit(),
         "date": datetime.now(UTC).date().isoformat(),

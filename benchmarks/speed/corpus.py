@@ -39,7 +39,7 @@ class Item:
 
 @functools.cache
 def vocabulary() -> tuple[str, ...]:
-    """All words, the most frequent first."""
+    """Return all words, the most frequent first."""
     rng = random.Random(SEED)  # noqa: S311 - reproducible, not secret
     words = dict.fromkeys(FUNCTION_WORDS)
     while len(words) < VOCABULARY_SIZE:
@@ -54,12 +54,12 @@ def _made_up_word(rng: random.Random) -> str:
 
 @functools.cache
 def _cumulative_weights() -> tuple[float, ...]:
-    """Zipf's law with a flattened head (Mandelbrot's form)."""
+    """Return weights by Zipf's law with a flattened head (Mandelbrot's form)."""
     return tuple(itertools.accumulate(1.0 / (rank + 2.7) for rank in range(VOCABULARY_SIZE)))
 
 
 def sentence(index: int) -> str:
-    """The text number ``index``."""
+    """Return the text number ``index``."""
     rng = random.Random(SEED * 1_000_003 + index)  # noqa: S311 - reproducible, not secret
     count = rng.randint(SHORTEST, LONGEST)
     words = rng.choices(vocabulary(), cum_weights=_cumulative_weights(), k=count)
@@ -67,17 +67,17 @@ def sentence(index: int) -> str:
 
 
 def user_of(index: int, users: int) -> str:
-    """Whose the text number ``index`` is, when ``users`` people share the corpus evenly."""
+    """Return whose the text number ``index`` is, when ``users`` people share the corpus evenly."""
     return f"user{index % users}"
 
 
 def items(start: int, stop: int, users: int) -> list[Item]:
-    """The texts from ``start`` up to ``stop``."""
+    """Return the texts from ``start`` up to ``stop``."""
     return [Item(sentence(index), user_of(index, users)) for index in range(start, stop)]
 
 
 def query(number: int, size: int, users: int) -> Item:
-    """A question: three to six words of one stored text, asked by the person it belongs to."""
+    """Return a question: three to six words of one stored text, asked by the person it belongs to."""
     rng = random.Random(SEED * 7_919 - number)  # noqa: S311 - reproducible, not secret
     target = rng.randrange(size)
     words = list(dict.fromkeys(sentence(target)[:-1].lower().split()))
@@ -85,5 +85,5 @@ def query(number: int, size: int, users: int) -> Item:
 
 
 def queries(count: int, size: int, users: int) -> list[Item]:
-    """The first ``count`` questions to a corpus of ``size`` texts."""
+    """Return the first ``count`` questions to a corpus of ``size`` texts."""
     return [query(number, size, users) for number in range(count)]

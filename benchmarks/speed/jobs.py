@@ -67,7 +67,7 @@ def calls(opens: Opens, job: Mapping[str, Any]) -> Answer:
 
 
 def _first_of_each_user(asked: Sequence[Item]) -> list[Item]:
-    """Asked before the clock counts, so that what is loaded lazily is there."""
+    """Return what is asked before the clock counts, so that what is loaded lazily is there."""
     return list({query.user: query for query in asked}.values())
 
 
@@ -76,7 +76,7 @@ def _timed(call: Callable[[Any], object], inputs: Sequence[Any], budget: float) 
 
 
 def _exactness(system: System, asked: Sequence[Item], size: int, users: int) -> Answer | None:
-    """How many vector searches give what comparing with every vector gives."""
+    """Return how many vector searches give what comparing with every vector gives."""
     texts: dict[str, list[str]] = {}
     for item in items(0, size, users):
         texts.setdefault(item.user, []).append(item.text)
@@ -91,7 +91,7 @@ def _exactness(system: System, asked: Sequence[Item], size: int, users: int) -> 
 
 
 def same_ranking(found: Sequence[str], expected: Sequence[tuple[str, float]]) -> bool:
-    """Whether a ranking is the true one; texts closer than float32 can tell may change places."""
+    """Return whether a ranking is the true one; texts closer than float32 can tell may change places."""
     cosine = dict(expected)
     if len(found) != min(LIMIT, len(expected)) or len(set(found)) != len(found):
         return False
@@ -120,7 +120,7 @@ def _repeated(ids: Sequence[str], count: int) -> list[str]:
 
 
 def reopen(opens: Opens, job: Mapping[str, Any]) -> Answer:
-    """The first search of a fresh process, and what the process then holds in memory.
+    """Return the first search of a fresh process, and what the process then holds in memory.
 
     A tiny store is opened and searched before, so that what is imported on first use is not counted.
     """
@@ -146,7 +146,7 @@ def reopen(opens: Opens, job: Mapping[str, Any]) -> Answer:
 
 
 def threads(opens: Opens, job: Mapping[str, Any]) -> Answer:
-    """Searches per second of one thread and of eight."""
+    """Return the searches per second of one thread and of eight."""
     size, users = int(job["size"]), int(job["users"])
     vectors = VectorTable()
     asked = queries(QUERIES, size, users)
@@ -164,7 +164,7 @@ def threads(opens: Opens, job: Mapping[str, Any]) -> Answer:
 
 
 def disk(opens: Opens, job: Mapping[str, Any]) -> Answer:
-    """What one add takes on a real disk, where a commit waits for it, and how many commits it makes."""
+    """Return what one add takes on a real disk, where a commit waits for it, and how many commits it makes."""
     directory = Path(job["directory"])
     vectors = VectorTable()
     fresh = items(0, SINGLE_ADDS, 1)
@@ -177,7 +177,7 @@ def disk(opens: Opens, job: Mapping[str, Any]) -> Answer:
 
 
 def _commits(system: System, probes: Sequence[Item], directory: Path) -> float | None:
-    """Counted in the write-ahead log; None for a system that keeps none."""
+    """Count the commits in the write-ahead log; None for a system that keeps none."""
     logs = list(directory.rglob("*-wal"))
     if not logs:
         return None

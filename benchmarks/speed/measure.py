@@ -29,7 +29,7 @@ class Timing:
     wall_p95: float
 
     def as_dict(self) -> dict[str, float]:
-        """For JSON."""
+        """Return it for JSON."""
         return asdict(self)
 
 
@@ -59,14 +59,14 @@ def warm_up(call: Callable[[T], object], inputs: Iterable[T], *, budget: float) 
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least ``share`` of the values do not exceed."""
+    """Return the smallest value that at least ``share`` of the values do not exceed."""
     ordered = sorted(values)
     rank = -(-len(ordered) * share // 1)
     return ordered[max(0, min(len(ordered), int(rank)) - 1)]
 
 
 def calls_per_second(call: Callable[[T], object], inputs: Sequence[T], *, threads: int, seconds: float) -> float:
-    """How many calls ``threads`` threads get done together; each walks over all inputs in its own order."""
+    """Return how many calls ``threads`` threads get done together; each walks over all inputs in its own order."""
     counts = [0] * threads
     errors: list[Exception] = []
     start = threading.Barrier(threads + 1)
@@ -97,14 +97,14 @@ def calls_per_second(call: Callable[[T], object], inputs: Sequence[T], *, thread
 
 
 def resident_mb(status: str | None = None) -> float:
-    """What this process holds in memory, in MB (10^6 bytes), by the kernel's account."""
+    """Return what this process holds in memory, in MB (10^6 bytes), by the kernel's account."""
     text = Path("/proc/self/status").read_text(encoding="ascii") if status is None else status
     line = next(line for line in text.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) * 1024 / 1e6
 
 
 def count_commits(wal: bytes) -> int:
-    """How many transactions a SQLite write-ahead log holds.
+    """Return how many transactions a SQLite write-ahead log holds.
 
     The last frame of a transaction carries the size of the database in its second word, all others
     zero; frames left from an earlier use of the file have another salt.
@@ -119,12 +119,12 @@ def count_commits(wal: bytes) -> int:
 
 
 def directory_mb(path: Path) -> float:
-    """The size of all files under a directory, in MB (10^6 bytes)."""
+    """Return the size of all files under a directory, in MB (10^6 bytes)."""
     return sum(file.lstat().st_size for file in path.rglob("*") if file.is_file() and not file.is_symlink()) / 1e6
 
 
 def cpu_and_wall_ms(work: Callable[[], Any]) -> tuple[float, float]:
-    """What one call costs, CPU and wall, in milliseconds."""
+    """Return what one call costs, CPU and wall, in milliseconds."""
     cpu, wall = time.process_time(), time.perf_counter()
     work()
     return (time.process_time() - cpu) * 1e3, (time.perf_counter() - wall) * 1e3

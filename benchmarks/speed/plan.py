@@ -108,14 +108,14 @@ def _one_corpus(session: Session, size: int, users: int, directory: Path) -> Non
 
 
 def _talk(plan: Plan, directory: Path, users: int) -> dict[str, Any]:
-    """Conversations, with every channel on."""
+    """Measure conversations, with every channel on."""
     corpus = {"directory": str(directory), "size": TALK_SIZE, "users": users}
     talking().run("fill", **corpus)
     return talking().run("calls", **corpus, budget=plan.budget)
 
 
 def _reopen(session: Session, directory: Path, size: int, users: int) -> dict[str, Any]:
-    """The middle one of a few fresh processes."""
+    """Return the middle one of a few fresh processes."""
     asked = queries(REOPEN_QUERIES, size, users)
     tiny = directory / "tiny"
     tiny.mkdir(exist_ok=True)

@@ -27,20 +27,20 @@ class Metric:
     more_is_better: bool = False
 
     def read(self, results: dict[str, Any]) -> float | None:
-        """The number, or None when the system has none."""
+        """Return the number, or None when the system has none."""
         found: Any = results
         for step in self.path:
             found = found.get(step) if isinstance(found, dict) else None
         return None if found is None else float(found) * self.times
 
     def holds(self, value: float) -> bool:
-        """Whether the target is met; true when there is none."""
+        """Return whether the target is met; true when there is none."""
         if self.target is None:
             return True
         return value >= self.target if self.more_is_better else value <= self.target
 
     def ratio(self, above: float | None, below: float | None) -> str:
-        """How many times one is the other; nothing where more is better, because there it would mislead."""
+        """Return how many times one is the other; nothing where more is better, because there it would mislead."""
         if above is None or not below or self.more_is_better:
             return ""
         times = above / below
@@ -59,7 +59,7 @@ TARGETS: Final = {
 
 
 def metrics(sizes: Sequence[int], large: int) -> list[Metric]:
-    """The lines of the table for the sizes that were run."""
+    """Return the lines of the table for the sizes that were run."""
     lines: list[Metric] = []
     for size in sizes:
         for users in USERS:
@@ -113,7 +113,7 @@ _ONCE: Final = [
 
 
 def rows(results: Results, lines: Iterable[Metric]) -> list[tuple[str, ...]]:
-    """The table without its header; a metric no system has a number for is left out."""
+    """Return the table without its header; a metric no system has a number for is left out."""
     table: list[tuple[str, ...]] = []
     for line in lines:
         ours, peer, floor = (line.read(results.get(system, {})) for system in ("memstone", "mem0", "floor"))
@@ -126,7 +126,7 @@ def rows(results: Results, lines: Iterable[Metric]) -> list[tuple[str, ...]]:
 
 
 def verdict(line: Metric, ours: float | None) -> str:
-    """Whether Memstone meets the target; nothing where there is none."""
+    """Return whether Memstone meets the target; nothing where there is none."""
     if line.target is None:
         return ""
     if ours is None:
@@ -135,7 +135,7 @@ def verdict(line: Metric, ours: float | None) -> str:
 
 
 def number(value: float | None, unit: str) -> str:
-    """Three significant digits and the unit; nothing for None."""
+    """Return three significant digits and the unit; nothing for None."""
     if value is None:
         return ""
     digits = f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
@@ -143,7 +143,7 @@ def number(value: float | None, unit: str) -> str:
 
 
 def markdown(title: str, facts: Sequence[tuple[str, str]], table: Sequence[tuple[str, ...]]) -> str:
-    """The whole report."""
+    """Return the whole report."""
     lines = [f"# {title}", ""]
     lines += [f"- {name}: {value}" for name, value in facts]
     lines += ["", *_grid([HEADER, *table]), ""]

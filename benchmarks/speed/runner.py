@@ -42,7 +42,7 @@ class Runner:
         return answer
 
     def imports(self, statement: str, runs: int) -> dict[str, Any]:
-        """The quickest of a few imports, each in a new process, and which heavy modules it loads."""
+        """Return the quickest of a few imports, each in a new process, and which heavy modules it loads."""
         command = [str(self.python), "-c", _IMPORT_PROBE.format(statement=statement)]
         seen = [json.loads(self._start(command, "")) for _ in range(runs)]
         best: dict[str, Any] = min(seen, key=lambda one: float(one["cpu_ms"]))
@@ -67,13 +67,13 @@ class Runner:
 
 
 def last_words(stderr: str) -> str:
-    """The last line of what a process said on standard error, without our own path."""
+    """Return the last line of what a process said on standard error, without our own path."""
     lines = stderr.strip().splitlines()
     return lines[-1].replace(str(ROOT), ".") if lines else "it said nothing"
 
 
 def product() -> Runner:
-    """Memstone, in the interpreter that runs this."""
+    """Return Memstone, in the interpreter that runs this."""
     return Runner("memstone", Path(sys.executable))
 
 
@@ -83,11 +83,11 @@ def talking() -> Runner:
 
 
 def floor() -> Runner:
-    """The floor, likewise; with one BLAS thread, because more of them get in each other's way."""
+    """Return the floor, likewise; with one BLAS thread, because more of them get in each other's way."""
     return Runner("floor", Path(sys.executable), {"OPENBLAS_NUM_THREADS": "1"})
 
 
 def peer(python: Path, home: Path) -> Runner:
-    """The peer, silent and with a home of its own."""
+    """Return the peer, silent and with a home of its own."""
     silent = {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(home), "HOME": str(home), "ANONYMIZED_TELEMETRY": "False"}
     return Runner("mem0", python, silent)

@@ -27,7 +27,7 @@ def _direction(word: str) -> Any:
 
 
 def vector_of(text: str) -> Any:
-    """The unit vector of a text; zeros when it has no word."""
+    """Return the unit vector of a text; zeros when it has no word."""
     words = text.lower().rstrip(".").split()
     total = np.sum([_direction(word) for word in words], axis=0) if words else np.zeros(DIMENSIONS)
     length = float(np.linalg.norm(total))
@@ -64,29 +64,29 @@ class VectorTable:
         self._known.clear()
 
     def __getitem__(self, text: str) -> Any:
-        """The vector of a text."""
+        """Return the vector of a text."""
         if text not in self._known:
             self.late += 1
             self.learn([text])
         return self._known[text]
 
     def __call__(self, texts: Sequence[str]) -> Any:
-        """One row per text."""
+        """Return one row per text."""
         return np.stack([self[text] for text in texts])
 
 
 def pack(texts: Iterable[str]) -> dict[str, str]:
-    """Vectors as text, to hand to a process that should not have to make them."""
+    """Return vectors as text, to hand to a process that should not have to make them."""
     return {text: base64.b64encode(vector_of(text).tobytes()).decode() for text in texts}
 
 
 def stack(texts: Sequence[str]) -> Any:
-    """One row per text."""
+    """Return one row per text."""
     return np.stack([vector_of(text) for text in texts])
 
 
 def brute_force(texts: Sequence[str], rows: Any, question: str, limit: int) -> list[tuple[str, float]]:
-    """The nearest texts by comparing with every one: the truth an index is held against."""
+    """Return the nearest texts by comparing with every one: the truth an index is held against."""
     # Not "@": its threads would go on spinning for a while and be taken for the work of the system.
     cosines = np.einsum("ij,j->i", rows, vector_of(question))
     best = np.argsort(-cosines, kind="stable")[:limit]

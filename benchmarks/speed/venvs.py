@@ -27,12 +27,12 @@ class Footprint:
 
 
 def cache_root() -> Path:
-    """Where environments are kept between runs."""
+    """Return where environments are kept between runs."""
     return Path(os.environ.get("MEMSTONE_BENCH_CACHE", Path.home() / ".cache" / "memstone-bench"))
 
 
 def ensure(directory: Path, requirement: str) -> Path:
-    """The interpreter of an environment with ``requirement`` in it, made when it is not there yet.
+    """Return the interpreter of an environment with ``requirement`` in it, made when it is not there yet.
 
     The environment has no pip of its own, so that what it holds is what the requirement brought.
     """
@@ -52,6 +52,6 @@ def ensure(directory: Path, requirement: str) -> Path:
 
 
 def footprint(python: Path) -> Footprint:
-    """How much the environment of an interpreter holds."""
+    """Return how much the environment of an interpreter holds."""
     packages = next((python.parent.parent / "lib").glob("python*/site-packages"))
     return Footprint(len(list(distributions(path=[str(packages)]))), directory_mb(packages))

@@ -47,11 +47,11 @@ class Learner(Protocol):
     """A system that learns facts from conversations."""
 
     def add(self, messages: Sequence[dict[str, str]]) -> list[str]:
-        """Learn; what happened, event by event."""
+        """Learn; return what happened, event by event."""
         ...
 
     def live(self) -> list[str]:
-        """All memories that a search could find, oldest first."""
+        """Return all memories that a search could find, oldest first."""
         ...
 
 
@@ -64,14 +64,14 @@ class Memstone:
         self._memory: Any = import_module("memstone").Memory(config, embedder=ServedVectors(url))
 
     def add(self, messages: Sequence[dict[str, str]]) -> list[str]:
-        """With ``infer=True``; an answer that was put off would falsify the count."""
+        """Add with ``infer=True``; an answer that was put off would falsify the count."""
         answer = self._memory.add(messages, user_id=USER, infer=True)
         if answer["status"] != "ok" or "degraded" in answer:
             raise RuntimeError(f"the model was not understood: {answer}")
         return [f"{result['event']} {result['memory']}" for result in answer["results"]]
 
     def live(self) -> list[str]:
-        """What it lists."""
+        """Return what it lists."""
         return _texts(self._memory.get_all(user_id=USER, limit=1000))
 
 
@@ -91,12 +91,12 @@ class Mem0:
         self._memory.embedding_model = GivenVectors(ServedVectors(url), self._memory.embedding_model.config)
 
     def add(self, messages: Sequence[dict[str, str]]) -> list[str]:
-        """As it learns by default."""
+        """Add as it learns by default."""
         answer = self._memory.add(messages, user_id=USER)
         return [f"{result['event']} {result['memory']}" for result in answer["results"]]
 
     def live(self) -> list[str]:
-        """What it lists."""
+        """Return what it lists."""
         return _texts(self._memory.get_all(filters={"user_id": USER}, top_k=1000))
 
 
@@ -109,7 +109,7 @@ SYSTEMS: Final[dict[str, Callable[[Path, str, str], Learner]]] = {"memstone": Me
 
 
 def run(system: Learner, url: str) -> dict[str, Any]:
-    """Every conversation, and at once again, as a client does that has not heard the first answer."""
+    """Run every conversation, and at once again, as a client does that has not heard the first answer."""
     events = []
     for conversation in CONVERSATIONS:
         for resend in (False, True):

@@ -17,7 +17,7 @@ KINDS: Final = (MINILM, WORDS)
 
 
 def embedder(kind: str) -> Embeds:
-    """One row per text, 384 columns."""
+    """Return what makes one row per text, 384 columns."""
     if kind == WORDS:
         from benchmarks.speed.vectors import stack
 
@@ -26,7 +26,7 @@ def embedder(kind: str) -> Embeds:
 
 
 def _sentence_model() -> Embeds:
-    """The model that Memstone brings."""
+    """Return the model that Memstone brings."""
     from memstone.adapters.embed.local import LocalEmbedder, LocalEmbedderConfig
     from memstone.adapters.io.blocking import BlockingIo
     from memstone.drive import drive

@@ -20,12 +20,12 @@ class Verdict:
 
 
 def plain(text: str) -> str:
-    """A text as it is compared: without case, and without a full stop at its end."""
+    """Return a text as it is compared: without case, and without a full stop at its end."""
     return " ".join(text.casefold().split()).rstrip(".")
 
 
 def by_text() -> dict[str, ScriptFact]:
-    """The facts by their wording; of an exact repeat, the first, which is the one that changes something."""
+    """Return the facts by their wording; of an exact repeat, the first, which is the one that changes something."""
     return {plain(fact.text): fact for fact in reversed([*facts()])}
 
 

@@ -44,7 +44,7 @@ class ScriptedModel:
         self._by_text = by_text()
 
     def answer(self, asked: dict[str, Any]) -> Answer:
-        """The answer to a request in OpenAI's form."""
+        """Return the answer to a request in OpenAI's form."""
         user = str(asked["messages"][-1]["content"])
         name = asked.get("response_format", {}).get("json_schema", {}).get("name")
         if name == "decisions":
@@ -73,7 +73,7 @@ class ScriptedModel:
         return [_for_memstone(fact, turns) for fact in self._find_facts(conversation, known)]
 
     def _operations(self, user: str, conversation: str) -> list[dict[str, Any]]:
-        """What each fact that is heard does to the memories that are shown: one answer for both."""
+        """Return what each fact that is heard does to the memories that are shown: one answer for both."""
         block = _KNOWN.search(user)
         memories = [(int(number), text) for number, text in _NUMBERED.findall(block[1])] if block else []
         turns = _TURN.findall(conversation)
@@ -102,7 +102,10 @@ class ScriptedModel:
         return [decision for several in decided for decision in several]
 
     def _decision(self, number: int, text: str, memories: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
-        """A memory that says it: nothing. Memories it changes: the first is rewritten, others go. Else it is new."""
+        """Return what a fact does to the memories.
+
+        Nothing if one says it already; of those it changes the first is rewritten and others go; else it is new.
+        """
         fact = self._by_text.get(plain(text))
         concerned = [] if fact is None else [(at, known) for at, known in memories if self._concerns(fact, known)]
         for at, known in concerned:

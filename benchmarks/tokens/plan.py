@@ -44,7 +44,7 @@ class Plan:
 
 
 def run(plan: Plan) -> dict[str, dict[str, Any]]:
-    """``{model: {system: reading}}`` for every model and both systems."""
+    """Return ``{model: {system: reading}}`` for every model and both systems."""
     python = venvs.ensure(venvs.cache_root() / "mem0", f"{venvs.PEER}=={venvs.PEER_VERSION}")
     embeds = embedder(plan.vectors)
     return {model: _systems(model, python, embeds, plan.say) for model in MODELS}

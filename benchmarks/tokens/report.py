@@ -18,27 +18,27 @@ _PARTS: Final = (*_MESSAGES, "out", "schema")
 
 
 def calls(add: Reading) -> float:
-    """How often the model was asked."""
+    """Return how often the model was asked."""
     return len(add["calls"])
 
 
 def tokens_in(add: Reading) -> float:
-    """All messages."""
+    """Count the tokens of all messages."""
     return _sum(add, _MESSAGES)
 
 
 def tokens_out(add: Reading) -> float:
-    """All answers."""
+    """Count the tokens of all answers."""
     return _sum(add, ("out",))
 
 
 def tokens(add: Reading) -> float:
-    """Both ways."""
+    """Count the tokens both ways."""
     return tokens_in(add) + tokens_out(add)
 
 
 def tokens_with_schema(add: Reading) -> float:
-    """Both ways, and the schemas of the answers."""
+    """Count the tokens both ways, and those of the schemas of the answers."""
     return _sum(add, _PARTS)
 
 
@@ -57,7 +57,7 @@ _WHEN: Final = (("first time", False), ("resend", True))
 
 
 def costs(systems: dict[str, Reading]) -> list[Row]:
-    """Means and maxima of both systems, the first time and when the same conversation is sent again."""
+    """Return means and maxima of both systems, the first time and when the same conversation is sent again."""
     rows: list[Row] = []
     for when, resend in _WHEN:
         for label, cost in COSTS:
@@ -81,7 +81,7 @@ def _number(value: float) -> str:
 
 
 def memory(systems: dict[str, Reading]) -> list[Row]:
-    """What is remembered, and what should not be."""
+    """Return what is remembered, and what should not be."""
     verdicts = [systems[name]["verdict"] for name in SYSTEMS]
     lines = [("live memories", *(str(verdict["live"]) for verdict in verdicts))]
     for label, key in (
@@ -95,7 +95,7 @@ def memory(systems: dict[str, Reading]) -> list[Row]:
 
 
 def parts(systems: dict[str, Reading]) -> list[Row]:
-    """The mean of every part of a call, by the kind of question."""
+    """Return the mean of every part of a call, by the kind of question."""
     rows: list[Row] = []
     for name in SYSTEMS:
         asked = [call for add in systems[name]["adds"] for call in add["calls"]]
@@ -107,7 +107,7 @@ def parts(systems: dict[str, Reading]) -> list[Row]:
 
 
 def wrong(systems: dict[str, Reading]) -> list[str]:
-    """Every memory that should not be there, or should, by name."""
+    """Return every memory that should not be there, or should, by name."""
     lines = []
     for name in SYSTEMS:
         for kind in ("duplicates", "stale", "missing", "unknown"):
@@ -116,13 +116,13 @@ def wrong(systems: dict[str, Reading]) -> list[str]:
 
 
 def cheaper(systems: dict[str, Reading]) -> bool:
-    """Whether Memstone needs fewer tokens per add, schemas and resends included."""
+    """Return whether Memstone needs fewer tokens per add, schemas and resends included."""
     ours, other = (fmean(tokens_with_schema(add) for add in systems[name]["adds"]) for name in SYSTEMS)
     return ours < other
 
 
 def markdown(title: str, facts: Iterable[tuple[str, str]], results: dict[str, dict[str, Reading]]) -> str:
-    """The whole report."""
+    """Return the whole report."""
     lines = [f"# {title}", "", *(f"- {name}: {value}" for name, value in facts), ""]
     for model, systems in results.items():
         lines += [f"## With the {model} model", "", *_grid([COSTS_HEADER, *costs(systems)]), ""]

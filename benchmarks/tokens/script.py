@@ -46,7 +46,7 @@ class Conversation:
 
 
 def _talk(*texts: str) -> tuple[ScriptTurn, ...]:
-    """User and assistant in turns; the user begins."""
+    """Return user and assistant in turns; the user begins."""
     return tuple(ScriptTurn("assistant" if at % 2 else "user", text) for at, text in enumerate(texts))
 
 
@@ -265,13 +265,13 @@ CONVERSATIONS: Final = (
 
 
 def facts() -> Iterator[ScriptFact]:
-    """All facts in the order in which they are said."""
+    """Yield all facts in the order in which they are said."""
     for conversation in CONVERSATIONS:
         yield from conversation.facts
 
 
 def true_at_the_end() -> tuple[frozenset[str], frozenset[str]]:
-    """Which meanings hold after the last conversation, and which of them a memory may do without."""
+    """Return which meanings hold after the last conversation, and which of them a memory may do without."""
     true: set[str] = set()
     covered: set[str] = set()
     closing: set[str] = set()

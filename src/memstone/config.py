@@ -230,7 +230,7 @@ def postgres_url(settings: Settings) -> str | None:
 
 
 def store_place(settings: Settings) -> str:
-    """Where the store is, as people read it: without a password."""
+    """Return where the store is, as people read it: without a password."""
     url = postgres_url(settings)
     return _without_secrets(url) if url is not None else str(store_path(settings) or "memory:")
 
@@ -319,7 +319,10 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _read_companion_file(path: Path) -> dict[str, Any]:
-    """A companion's ``memory.json``. A file that is missing or cannot be read means defaults, and is never written."""
+    """Return a companion's ``memory.json``.
+
+    A file that is missing or cannot be read means defaults, and is never written.
+    """
     from memstone.core.settings.backends import as_configuration, read_companion
 
     written = None
@@ -337,7 +340,10 @@ def _set_nested_value(target: dict[str, Any], path: list[str], value: Any) -> No
 
 
 def _choose_provider_account(values: Mapping[str, str], embedder: str) -> tuple[dict[str, str], dict[str, str]] | None:
-    """What to embed and what to ask with: OpenAI's key, or Mistral's where it is the only one or the preset's own."""
+    """Choose what to embed and to ask with.
+
+    It is OpenAI's key, or Mistral's where it is the only one or the preset's own.
+    """
     openai, mistral = values.get("OPENAI_API_KEY"), values.get("MISTRAL_API_KEY")
     if mistral and (not openai or embedder.startswith("mistral")):
         account = {"api_key": mistral, "base_url": values.get("MISTRAL_BASE_URL") or "https://api.mistral.ai/v1"}

@@ -78,7 +78,7 @@ def refuse_former_variables(env: Mapping[str, str], known: Container[str]) -> No
 
 
 def parse_value(value: str) -> Any:
-    """Numbers, booleans and lists as TOML reads them, or as JSON writes them; anything else is text."""
+    """Read numbers, booleans and lists as TOML or as JSON; anything else is text."""
     with suppress(tomllib.TOMLDecodeError):
         return tomllib.loads(f"value = {value}")["value"]
     if value.lstrip()[:1] in ("[", "{"):
@@ -88,7 +88,7 @@ def parse_value(value: str) -> Any:
 
 
 def unused_variables(env: Mapping[str, str], known: Container[str]) -> list[str]:
-    """Variables that look like settings and are none, such as those that Kubernetes sets for a service."""
+    """Return variables that look like settings and are none, such as those that Kubernetes sets for a service."""
     return sorted(set(_memstone_variables(env)) - named_settings(env, known).keys())
 
 
@@ -112,19 +112,19 @@ def from_gateway(env: Mapping[str, str], values: Mapping[str, Any]) -> dict[str,
 
 
 def _vector_store_provider(made: Mapping[str, Any], env: Mapping[str, str]) -> str:
-    """Which vector store is chosen, in the file or by a variable of ours."""
+    """Return which vector store is chosen, in the file or by a variable of ours."""
     named: str = env.get("MEMSTONE_VECTOR_STORE__PROVIDER") or made.get("vector_store", {}).get("provider", "local")
     return named
 
 
 def _apply_quantization(made: dict[str, Any], env: Mapping[str, str], quantization: str | None) -> None:
-    """How vectors are held in this process; another store has its own ways."""
+    """Set how vectors are held in this process; another store has its own ways."""
     if quantization is not None and _vector_store_provider(made, env) == "local":
         _set_nested_value(made, "vector_store.config.quant", quantization)
 
 
 def _apply_qdrant(made: dict[str, Any], env: Mapping[str, str]) -> None:
-    """Where Qdrant is, for whom the configuration has chosen it."""
+    """Set where Qdrant is, for whom the configuration has chosen it."""
     if _vector_store_provider(made, env) != "qdrant":
         return
     made.setdefault("vector_store", {})

@@ -322,7 +322,10 @@ class AuthenticationFailed(ModelError):
 
 
 def embedding_reason(error: MemstoneError) -> EmbeddingReason:
-    """Why a text has no vector, in one word, whichever error it met. A key that is refused is as good as none."""
+    """Return why a text has no vector, in one word, whichever error it met.
+
+    A key that is refused is as good as none.
+    """
     if isinstance(error, EmbeddingError):
         return error.reason
     if isinstance(error, AuthenticationFailed):

@@ -354,7 +354,7 @@ class ExtractSettings(SettingsSection):
     @field_validator("redact", mode="before")
     @classmethod
     def _for_all_kinds(cls, value: object) -> object:
-        """One word: ``off`` leaves every kind alone, the others say what is done to those that are masked anyway."""
+        """Read one word for all: ``off`` leaves every kind alone, others are for the kinds that are masked anyway."""
         if not isinstance(value, str):
             return value
         defaults = {item.name: item.default for item in fields(RedactPolicy)}

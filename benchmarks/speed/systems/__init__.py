@@ -25,19 +25,19 @@ class System(Protocol):
         ...
 
     def search(self, query: Item) -> list[str]:
-        """The best ten texts of the asking user, by all means the system has."""
+        """Return the best ten texts of the asking user, by all means the system has."""
         ...
 
     def nearest(self, query: Item) -> list[str] | None:
-        """The nearest ten texts by vector alone; None when the system cannot be asked that."""
+        """Return the nearest ten texts by vector alone; None when the system cannot be asked that."""
         ...
 
     def get(self, memory_id: str) -> object:
-        """One memory by id."""
+        """Return one memory by id."""
         ...
 
     def history(self, memory_id: str) -> object:
-        """What happened to one memory."""
+        """Return what happened to one memory."""
         ...
 
     def close(self) -> None:
@@ -54,5 +54,5 @@ class Opens(Protocol):
 
 
 def opener(name: str) -> Opens:
-    """The way to open the system called ``name``."""
+    """Return the way to open the system called ``name``."""
     return cast("Opens", import_module(f"benchmarks.speed.systems.{name}_system").open_system)

@@ -47,7 +47,7 @@ class Partition:
             self.matrix[at] = np.frombuffer(blob, dtype=np.float32)
 
     def append(self, seq: int, vector: Any) -> None:
-        """One more row."""
+        """Append one more row."""
         if self.size == len(self.seqs):
             self.seqs = np.concatenate([self.seqs, np.zeros_like(self.seqs)])
             self.matrix = np.concatenate([self.matrix, np.zeros_like(self.matrix)])
@@ -55,7 +55,7 @@ class Partition:
         self.size += 1
 
     def nearest(self, vector: Any, limit: int) -> list[int]:
-        """The nearest rows, best first."""
+        """Return the nearest rows, best first."""
         cosines = self.matrix[: self.size] @ vector
         some = np.argpartition(-cosines, limit)[:limit] if self.size > limit else np.arange(self.size)
         return [int(seq) for seq in self.seqs[some[np.argsort(-cosines[some])]]]
@@ -72,14 +72,14 @@ class Floor:
         self._partitions: dict[str, Partition] = {}
 
     def add(self, item: Item) -> str:
-        """One transaction."""
+        """Add in one transaction."""
         self._db.execute("BEGIN IMMEDIATE")
         memory_id = self._insert(item)
         self._db.execute("COMMIT")
         return memory_id
 
     def add_many(self, items: Sequence[Item]) -> None:
-        """One transaction for all."""
+        """Add all in one transaction."""
         self._db.execute("BEGIN IMMEDIATE")
         for item in items:
             self._insert(item)
@@ -112,7 +112,7 @@ class Floor:
         return [texts[seq] for seq in seqs]
 
     def search(self, query: Item) -> list[str]:
-        """Both rankings, fused by reciprocal rank."""
+        """Return both rankings, fused by reciprocal rank."""
         dense = self._partition(query.user).nearest(self._vectors[query.text], POOL)
         words = [word for word in query.text.split() if word not in STOP_WORDS] or query.text.split()
         wanted = " OR ".join(f'"{word}"' for word in words)
@@ -125,15 +125,15 @@ class Floor:
         return self._texts(sorted(scores, key=lambda seq: -scores[seq])[:LIMIT])
 
     def nearest(self, query: Item) -> list[str] | None:
-        """The dense ranking alone."""
+        """Return the dense ranking alone."""
         return self._texts(self._partition(query.user).nearest(self._vectors[query.text], LIMIT))
 
     def get(self, memory_id: str) -> object:
-        """One row."""
+        """Return one row."""
         return self._db.execute("SELECT id, user, text, at FROM memories WHERE id = ?", (memory_id,)).fetchone()
 
     def history(self, memory_id: str) -> object:
-        """All rows of it."""
+        """Return all rows of it."""
         return self._db.execute("SELECT event, text, at FROM events WHERE memory_id = ?", (memory_id,)).fetchall()
 
     def close(self) -> None:

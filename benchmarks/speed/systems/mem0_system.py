@@ -26,12 +26,12 @@ class GivenVectors:
         self.config = config
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:  # noqa: ARG002 - the peer's signature
-        """A list of floats, as the peer's own embedders give."""
+        """Return a list of floats, as the peer's own embedders give."""
         vector: list[float] = self._vectors[text].tolist()
         return vector
 
     def embed_batch(self, texts: Sequence[str], memory_action: str | None = None) -> list[list[float]]:
-        """The same for several."""
+        """Return the same for several."""
         return [self.embed(text, memory_action) for text in texts]
 
 
@@ -44,12 +44,12 @@ class Mem0:
         self._memory.embedding_model = GivenVectors(vectors, self._memory.embedding_model.config)
 
     def add(self, item: Item) -> str:
-        """One text."""
+        """Add one text."""
         answer = self._memory.add(item.text, user_id=item.user, infer=False)
         return str(answer["results"][0]["id"])
 
     def add_many(self, items: Sequence[Item]) -> None:
-        """One call per user with all of the user's texts: the only batch it has."""
+        """Add with one call per user for all of the user's texts: the only batch it has."""
         by_user: dict[str, list[dict[str, str]]] = {}
         for item in items:
             by_user.setdefault(item.user, []).append({"role": "user", "content": item.text})
@@ -57,20 +57,20 @@ class Mem0:
             self._memory.add(messages, user_id=user, infer=False)
 
     def search(self, query: Item) -> list[str]:
-        """Its search with its own defaults, ten results."""
+        """Search with its own defaults, ten results."""
         answer = self._memory.search(query.text, filters={"user_id": query.user}, top_k=LIMIT)
         return [result["memory"] for result in answer["results"]]
 
     def nearest(self, query: Item) -> list[str] | None:  # noqa: ARG002 - the shared face
-        """It has no such question of its own."""
+        """Return None: it has no such question of its own."""
         return None
 
     def get(self, memory_id: str) -> object:
-        """One memory."""
+        """Return one memory."""
         return self._memory.get(memory_id)
 
     def history(self, memory_id: str) -> object:
-        """Its events."""
+        """Return its events."""
         return self._memory.history(memory_id)
 
     def close(self) -> None:

@@ -19,30 +19,30 @@ class Memstone:
         self._memory = Memory({"store": {"url": f"sqlite:///{directory / 'memstone.db'}"}}, embedder=vectors)
 
     def add(self, item: Item) -> str:
-        """One text."""
+        """Add one text."""
         answer = self._memory.add(item.text, user_id=item.user, infer=False)
         return str(answer["results"][0]["id"])
 
     def add_many(self, items: Sequence[Item]) -> None:
-        """One batch."""
+        """Add one batch."""
         self._memory.add_many([{"messages": item.text, "user_id": item.user, "infer": False} for item in items])
 
     def search(self, query: Item) -> list[str]:
-        """Text and vectors, fused."""
+        """Search by text and vectors, fused."""
         answer = self._memory.search(query.text, user_id=query.user, limit=LIMIT)
         return [result["memory"] for result in answer["results"]]
 
     def nearest(self, query: Item) -> list[str] | None:
-        """Vectors alone."""
+        """Search by vectors alone."""
         answer = self._memory.search(query.text, user_id=query.user, limit=LIMIT, strategy="vector")
         return [result["memory"] for result in answer["results"]]
 
     def get(self, memory_id: str) -> object:
-        """One memory."""
+        """Return one memory."""
         return self._memory.get(memory_id)
 
     def history(self, memory_id: str) -> object:
-        """Its events."""
+        """Return its events."""
         return self._memory.history(memory_id)
 
     def close(self) -> None:

@@ -25,25 +25,25 @@ class TalkingVectors:
     provider, model, destination, tells_words = "bench", "words", "nowhere", True
 
     def __init__(self, vectors: VectorTable) -> None:
-        """Over the vectors every system gets."""
+        """Wrap the vectors every system gets."""
         self._vectors = vectors
         self._words: dict[str, bytes] = {}
         vectors.along = self._of_words
 
     async def dimension(self) -> int:
-        """As long as the others'."""
+        """Return the same length as the others'."""
         return int(self._vectors(["dimension"]).shape[1])
 
     async def embed(self, texts: Sequence[str]) -> Any:
-        """One row per text."""
+        """Return one row per text."""
         return self._vectors(texts)
 
     async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
-        """With a vector for each word."""
+        """Return a vector of each text with one for each of its words."""
         return [Vector(self._vectors[text].astype("<f4").tobytes(), self._of_words(text)) for _, text in pairs]
 
     def words(self, text: str) -> list[str]:
-        """The words of a text."""
+        """Return the words of a text."""
         return text.lower().rstrip(".").split()
 
     def _of_words(self, text: str) -> bytes:
@@ -66,12 +66,12 @@ class MemstoneTalk(Memstone):
         self._counts: dict[str, int] = {}
 
     def add(self, item: Item) -> str:
-        """One turn."""
+        """Add one turn."""
         answer = self._memory.add(**self._call(item))
         return str(answer["results"][0]["id"])
 
     def add_many(self, items: Sequence[Item]) -> None:
-        """One batch."""
+        """Add one batch."""
         self._memory.add_many([self._call(item) for item in items])
 
     def _call(self, item: Item) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _convert_schema(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict
 
 
 def read_google_response(response: HttpResponse) -> HttpResponse:
-    """A response with a refused key as 401 and with the pause it asks for as a header, as other services send them."""
+    """Return a response as other services send it: a refused key is 401, and the pause asked for is a header."""
     details = _error_details(response.body) if response.status in (400, 429, 503) else []
     if any(one.get("reason") == "API_KEY_INVALID" for one in details):
         return replace(response, status=401)

@@ -101,7 +101,10 @@ class PartitionCache(Generic[P, Row]):
                 del self.partitions[name]
 
     def _grow(self, name: Name, current: P, rows: list[Row], stamp: int) -> P | None:
-        """Additions share the memory of the partition they extend, so only one may extend it; None: look again."""
+        """Extend a partition; None: look again.
+
+        Additions share the memory of the partition they extend, so only one may extend it.
+        """
         with self._guard:
             if self.partitions.get(name) is not current:
                 return None
@@ -124,7 +127,7 @@ class PartitionCache(Generic[P, Row]):
 
 
 async def _read_stamp(ledger: Ledger, name: Name) -> int:
-    """How far the ledger is; within a call that only reads, how far it was when that was first asked."""
+    """Return how far the ledger is; within a call that only reads, how far it was when that was first asked."""
     known = call_stamps()
     stamp = known.get(name[:2])
     if stamp is None:

@@ -75,7 +75,7 @@ class FileKey:
         return _read_file(self._path)
 
     def _make(self, text: str = "") -> bytes:
-        """Of those who make it at the same moment one wins, and nobody ever reads half of it."""
+        """Make the key: of those who do so at the same moment one wins, and nobody ever reads half of it."""
         if (known := self._find()) is not None:
             return known
         part = self._path.with_name(f"{self._path.name}.{os.getpid()}-{secrets.token_hex(4)}")

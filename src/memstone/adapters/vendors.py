@@ -142,13 +142,13 @@ def key_variables(base_url: str) -> tuple[str, ...]:
 
 
 def needs_key(base_url: str) -> bool:
-    """Tell whether the service at an address answers nobody without a key; a server of your own may."""
+    """Return whether the service at an address answers nobody without a key; a server of your own may."""
     host = host_of(base_url)
     return any(vendor.needs_key and _has_host(vendor, host) for vendor in VENDORS.values())
 
 
 def _has_host(vendor: Vendor, host: str) -> bool:
-    """Tell whether a host is the vendor's; what listens on this machine may be anybody."""
+    """Return whether a host is the vendor's; what listens on this machine may be anybody."""
     if not host or host in _LOOPBACK:
         return False
     known = (host_of(vendor.base_url), *vendor.hosts)

@@ -46,7 +46,7 @@ class Arguments:
     verbose: bool = False
 
     def scope(self) -> dict[str, Any]:
-        """Whose memory it is, as ``Memory`` takes it."""
+        """Return whose memory it is, as ``Memory`` takes it."""
         return {"user_id": self.user, "agent_id": self.agent, "run_id": self.run}
 
     def scope_or_everybody(self) -> dict[str, Any]:
@@ -114,7 +114,10 @@ class _PlainFormatter(logging.Formatter):
 
 
 def store_url(db: str) -> str:
-    """``--db`` as the store's URL: a path, ``memory:`` or a URL, which the settings refuse if they do not know it."""
+    """Return ``--db`` as the store's URL.
+
+    It is a path, ``memory:`` or a URL, which the settings refuse if they do not know it.
+    """
     if db in ("memory:", ":memory:") or db.startswith("sqlite:") or "://" in db:
         return db
     return f"sqlite:///{Path(db).expanduser().absolute()}"
@@ -215,7 +218,7 @@ def read_text_argument(value: str) -> str:
 
 
 def parse_metadata(items: Sequence[str]) -> dict[str, Any] | None:
-    """``k=v`` pairs and JSON objects as one mapping; None when nothing was given."""
+    """Return ``k=v`` pairs and JSON objects as one mapping; None when nothing was given."""
     merged: dict[str, Any] = {}
     for one in items:
         for name, value in _parse_metadata_item(one).items():
@@ -235,7 +238,7 @@ def _parse_metadata_item(one: str) -> dict[str, Any]:
 
 
 def parse_filter_options(items: Sequence[str]) -> list[Any] | None:
-    """Every ``--filter``, all of which must hold; what they mean is for the library to say."""
+    """Return every ``--filter``, all of which must hold; what they mean is for the library to say."""
     return [_parse_filter(one) for one in items] or None
 
 
@@ -259,7 +262,7 @@ def parse_scalar(value: str) -> Any:
 
 
 def _no_constant(name: str) -> NoReturn:
-    """``NaN`` and ``Infinity`` are words here: JSON does not know them."""
+    """Refuse ``NaN`` and ``Infinity``, which JSON does not know: here they are words."""
     raise ValueError(name)
 
 
@@ -278,12 +281,12 @@ T = TypeVar("T")
 
 
 def ask_confirmation(arguments: Arguments, question: str, *, without: str) -> bool:
-    """Whether somebody says yes; ``without`` is what ``--yes`` does without asking."""
+    """Ask, and return whether somebody says yes; ``without`` is what ``--yes`` does without asking."""
     return _ask_user(arguments, without, lambda: click.confirm(question, err=True))
 
 
 def confirm_by_typing(arguments: Arguments, wanted: str, question: str, *, without: str) -> bool:
-    """Whether somebody types a word: a yes is given too quickly for some things."""
+    """Return whether somebody types a word: a yes is given too quickly for some things."""
     text: str = _ask_user(arguments, without, lambda: click.prompt(question, err=True, default="", show_default=False))
     return text.strip() == wanted
 

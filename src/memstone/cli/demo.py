@@ -55,7 +55,7 @@ class DemoMessage:
     text: str
 
     def message(self) -> str | dict[str, str]:
-        """It as ``add`` takes it: text is what the user says."""
+        """Return it as ``add`` takes it: text is what the user says."""
         return {"role": "assistant", "content": self.text} if self.speaker == "assistant" else self.text
 
 
@@ -131,7 +131,7 @@ class Stage:
         self.tell(text)
 
     def tell(self, text: str) -> None:
-        """A paragraph for people."""
+        """Print a paragraph for people."""
         for line in wrap_text(text, self._columns()):
             self._line(_INDENT + line)
 

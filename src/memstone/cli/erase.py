@@ -57,7 +57,7 @@ def erase(arguments: Arguments, *, memory_id: str | None, report: str | None, ve
 
 
 def _confirm_erasure(arguments: Arguments, memory_id: str | None) -> bool:
-    """Whether somebody typed what is to be erased."""
+    """Return whether somebody typed what is to be erased."""
     named = [(name.removesuffix("_id"), value) for name, value in arguments.scope().items() if value]
     named += [("memory", memory_id)] if memory_id else []
     if not named:

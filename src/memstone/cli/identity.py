@@ -144,7 +144,7 @@ def _show_numbered_entries(title: str, entries: Sequence[DerivedItem] | Sequence
 
 
 def _print_separator(before: Sequence[Any]) -> None:
-    """A blank line after what stands above, if anything does."""
+    """Print a blank line after what stands above, if anything does."""
     if before:
         print_line()
 

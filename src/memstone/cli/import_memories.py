@@ -43,7 +43,7 @@ _HEAD: Final = 65_536
 
 
 def is_foreign(file: str) -> bool:
-    """Whether a file is anything but a list of facts; standard input is read once, so it is a list."""
+    """Return whether a file is anything but a list of facts; standard input is read once, so it is a list."""
     if file == "-":
         return False
     path = Path(file)
@@ -82,7 +82,7 @@ def _read_document(path: Path, head: bytes) -> Any:
 
 
 def _is_row(first: Mapping[str, Any]) -> bool:
-    """Whether the object on the first line is one of many, and not what holds them all."""
+    """Return whether the object on the first line is one of many, and not what holds them all."""
     return unwrap_list(first) == [first] and detect_format([first]) not in ("chatgpt", "claude")
 
 
@@ -222,7 +222,7 @@ def _open_input(file: str) -> Iterator[BinaryIO]:
 
 
 def _is_export(first: InputLine | None, *, wanted: bool) -> bool:
-    """Whether it is an export of Memstone, and that is what the caller says it is."""
+    """Return whether it is an export of Memstone, and that is what the caller says it is."""
     exported = first is not None and first.value.get("format") in formats_of("export")
     if exported and not wanted:
         raise UsageError("this file is a Memstone export", hint=_RESTORE_HINT)

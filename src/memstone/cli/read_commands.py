@@ -267,7 +267,7 @@ def _find_expired(memory: Memory, memory_id: str) -> MemoryItem | None:
 
 
 def show_memory(memory: MemoryItem | UpdateResult) -> None:
-    """Everything about one memory."""
+    """Print everything about one memory."""
     answer: Mapping[str, Any] = memory
     for warning in answer.get("warnings", ()):
         print_note(f"warning: {warning}", "warn")

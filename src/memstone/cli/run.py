@@ -135,7 +135,7 @@ def run_command(args: Sequence[str]) -> int:
 
 
 def _carried_out(args: Sequence[str]) -> int:
-    """Not click's own ``main``: that decides about errors and exit codes itself."""
+    """Carry a command out without click's own ``main``, which decides about errors and exit codes itself."""
     try:
         with memstone.make_context("memstone", list(args), obj=Arguments()) as context:
             code = memstone.invoke(context)
@@ -145,7 +145,10 @@ def _carried_out(args: Sequence[str]) -> int:
 
 
 def _open_what_is_closed() -> None:
-    """A stream that whoever started us has closed (``>&-``, some daemons) reads as empty and takes whatever is said."""
+    """Open the streams that whoever started us has closed (``>&-``, some daemons).
+
+    They read as empty and take whatever is said.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - it ends with the process
@@ -153,20 +156,20 @@ def _open_what_is_closed() -> None:
 
 
 def _never_choke_on_characters() -> None:
-    """A terminal that lacks a character shows its number."""
+    """Show the number of a character that the terminal lacks."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _pipe_closed() -> int:
-    """Whoever read our output has enough; what is still buffered goes nowhere, so that exit is quiet."""
+    """Drop what is still buffered, so that exit is quiet: whoever read our output has enough."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return fail.PIPE_CLOSED
 
 
 def _has_flag(args: Sequence[str], name: str) -> bool:
-    """Whether a flag was given, also when the arguments could not be read to their end."""
+    """Return whether a flag was given, also when the arguments could not be read to their end."""
     before = args[: args.index("--")] if "--" in args else args
     return name in before
 

@@ -94,7 +94,7 @@ class _KeyPrinter:
 def _print_startup_help(
     settings: Settings, token: str | None, visible: _KeyPrinter, arguments: Arguments | None = None
 ) -> None:
-    """Where it listens, and three lines to paste."""
+    """Print where it listens, and three lines to paste."""
     from memstone.config import store_place
 
     address = f"http://{_client_host(settings.server.host)}:{settings.server.port}"
@@ -121,7 +121,7 @@ def _print_startup_help(
 
 
 def _python_command(code: str) -> str:
-    """A line for any terminal, with the Python that has Memstone: outside its environment another one is called so."""
+    """Return a line for any terminal, with the Python that has Memstone: elsewhere another one is called so."""
     return f"{shlex.quote(sys.executable or 'python')} -c {shlex.quote(code)}"
 
 
@@ -280,7 +280,7 @@ def revoke(arguments: Arguments, *, key_id: str) -> int:
 
 
 def _describe_reach(key: KeyItem) -> str:
-    """Whom a key reaches, in words."""
+    """Return whom a key reaches, in words."""
     who = "its own pools"
     if key["user_id"] or "admin" in key["verbs"]:
         who = key["user_id"] or "the whole tenant"

@@ -21,7 +21,7 @@ _TURNING: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2
 
 
 def escape_control_chars(text: str) -> str:
-    """One line in which control characters are shown instead of obeyed: a memory may hold anything."""
+    """Return one line in which control characters are shown instead of obeyed: a memory may hold anything."""
     joined = " ".join(text.split())
     return joined if joined.isascii() and joined.isprintable() else "".join(map(_escape_char, joined))
 
@@ -33,7 +33,7 @@ def _escape_char(char: str) -> str:
 
 
 def display_width(text: str) -> int:
-    """How many columns a text takes: two for wide characters, none for those that combine."""
+    """Return how many columns a text takes: two for wide characters, none for those that combine."""
     return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
@@ -50,7 +50,10 @@ def pad_text(text: str, columns: int, *, right: bool = False) -> str:
 
 
 def wrap_text(text: str, columns: int, most: int | None = None) -> list[str]:
-    """Lines of at most so many columns, broken between words where possible; ``most`` lines end with an ellipsis."""
+    """Return lines of at most so many columns, broken between words where possible.
+
+    Of more than ``most`` lines the last ends with an ellipsis.
+    """
     lines = [""]
     for word in text.split(" "):
         rest = word
@@ -111,7 +114,7 @@ class TextTable:
     rows: list[list[str]] = field(default_factory=list)
 
     def add(self, *cells: object) -> None:
-        """A row; None is an empty cell."""
+        """Add a row; None is an empty cell."""
         self.rows.append(["" if cell is None else escape_control_chars(str(cell)) for cell in cells])
 
     def lines(self, columns: int | None, paint: Paint) -> Iterable[str]:
@@ -148,7 +151,7 @@ class TextTable:
         return columns - fixed - len(GAP) * (len(remaining) - 1)
 
     def _widths(self, remaining: Sequence[int], columns: int | None) -> dict[int, int]:
-        """Return a growing column takes its fair share; what a short one leaves goes to the others."""
+        """Give each growing column its fair share; what a short one leaves goes to the others."""
         wide = {at: self._natural(at) for at in remaining}
         growing = sorted(self._growing_columns(remaining), key=lambda at: wide[at])
         room = 0 if columns is None else self._room(remaining, columns)
@@ -179,7 +182,7 @@ class TextTable:
 
 
 def format_pairs(values: Iterable[tuple[str, object]], columns: int | None, paint: Paint) -> Iterable[str]:
-    """Names and values below one another."""
+    """Yield names and values below one another."""
     items = [(name, value) for name, value in values if value not in (None, "", {}, [])]
     wide = max((display_width(name) for name, _ in items), default=0)
     for name, value in items:
@@ -189,7 +192,7 @@ def format_pairs(values: Iterable[tuple[str, object]], columns: int | None, pain
 
 
 def _value_lines(value: str, room: int | None) -> list[str]:
-    """Return a value keeps its own line breaks."""
+    """Return the lines of a value, which keeps its own line breaks."""
     own = [escape_control_chars(line) for line in value.splitlines()]
     return own if room is None else [line for part in own for line in wrap_text(part, room)]
 
@@ -222,12 +225,12 @@ _FULL: Final = 200
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a person is looking."""
+    """Return whether a person is looking."""
     return stream.isatty()
 
 
 def can_show_colours(stream: TextIO) -> bool:
-    """Colours only where somebody sees them and nobody has asked for none (https://no-color.org)."""
+    """Return whether somebody sees colours and nobody has asked for none (https://no-color.org)."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -242,12 +245,12 @@ def event_style(event: str) -> str:
 
 
 def columns_of(stream: TextIO) -> int | None:
-    """The width of the terminal; None when the output goes to a file or another program, which want whole lines."""
+    """Return the width of the terminal; None when the output goes to a file or a program, which want whole lines."""
     return min(_FULL, shutil.get_terminal_size().columns) if is_terminal(stream) else None
 
 
 def print_line(text: str = "") -> None:
-    """A line of the answer."""
+    """Print a line of the answer."""
     print(text)
 
 
@@ -257,17 +260,17 @@ def style_text(text: str, style: str) -> str:
 
 
 def print_table(table: TextTable) -> None:
-    """A table of the answer."""
+    """Print a table of the answer."""
     print_line("\n".join(table.lines(columns_of(sys.stdout), style_text)))
 
 
 def show_pairs(values: Iterable[tuple[str, object]]) -> None:
-    """Names and values of the answer."""
+    """Print names and values of the answer."""
     print_line("\n".join(format_pairs(values, columns_of(sys.stdout), style_text)))
 
 
 def print_note(text: str, style: str = "dim") -> None:
-    """A remark beside the answer, which programs that read the answer do not see."""
+    """Print a remark beside the answer, which programs that read the answer do not see."""
     print(style_for_stream(text, style, sys.stderr), file=sys.stderr)
 
 
@@ -279,7 +282,7 @@ def warn_degraded(degraded: Iterable[Mapping[str, Any]]) -> None:
 
 
 def as_json(value: Any) -> str:
-    """JSON as it is printed: readable on a terminal, one line otherwise."""
+    """Return JSON as it is printed: readable on a terminal, one line otherwise."""
     indent = 2 if is_terminal(sys.stdout) else None
     return json.dumps(value, ensure_ascii=not _speaks_unicode(), indent=indent, default=str)
 

@@ -168,7 +168,7 @@ class LineCounts:
     """How many name somebody themselves, and not whom the command names."""
 
     def as_dict(self) -> dict[str, Any]:
-        """It as JSON."""
+        """Return it as JSON."""
         counts = {name: getattr(self, name) for name in ("added", "updated", "already_known", "deferred", "failed")}
         errors = sorted(self.errors, key=lambda one: int(one["line"]))
         left_out = {"left_out": dict(self.left_out)} if self.left_out else {}
@@ -203,7 +203,7 @@ class LineCounts:
 
 
 def read_lines(file: BinaryIO, progress: Callable[[int], None]) -> Iterator[InputLine]:
-    """Every line that is not blank; ``progress`` is told how many bytes are read."""
+    """Yield every line that is not blank; ``progress`` is told how many bytes are read."""
     done = 0
     for number, raw in enumerate(file, start=1):
         done += len(raw)

@@ -58,7 +58,7 @@ def _say_exported(arguments: Arguments, output: str | None, counts: dict[str, in
 
 @contextmanager
 def _open_output(output: str | None) -> Iterator[BinaryIO]:
-    """Where the export goes. A file takes the place of an older one only when it is complete."""
+    """Open where the export goes. A file takes the place of an older one only when it is complete."""
     if output in (None, "-"):
         yield sys.stdout.buffer
         return
@@ -146,7 +146,7 @@ def _open_ledgers(*places: str) -> Iterator[tuple[Ledger, ...]]:
 
 
 def _require_store(source: str) -> None:
-    """Opening a file that is not there would make it."""
+    """Require that the store is there: opening a file that is not there would make it."""
     url = store_url(source)
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
         raise NotFoundError(f"there is no store at {source}", hint="FROM is the store to read, TO the store to write")

@@ -144,7 +144,7 @@ def rollback(arguments: Arguments, *, source: str | None, since: str | None, dry
 
 
 def _confirm_rollback(arguments: Arguments, planned: RollbackResult) -> bool:
-    """Whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
+    """Return whether whoever asked wants it still after seeing what it is; wrong arguments never come so far."""
     print_note(_format_rollback(planned))
     return planned["undone"] > 0 and ask_confirmation(arguments, "Undo all of this?", without="undo")
 

@@ -81,7 +81,7 @@ def _check_installation() -> Iterator[Check]:
 
 
 def _check_sqlite() -> Check:
-    """A store in memory has the whole schema: where it opens, SQLite can do what Memstone needs, full text included."""
+    """Check that SQLite can do what Memstone needs, full text included: a store in memory has the whole schema."""
     try:
         from memstone.memory import Memory
 
@@ -116,7 +116,7 @@ def _check_configuration(arguments: Arguments, settings: Settings) -> Iterator[C
 
 
 def _left_alone(known: Container[str]) -> Iterator[Check]:
-    """Variables somebody may take for settings."""
+    """Yield variables somebody may take for settings."""
     from memstone.environment import unused_variables
 
     unused = unused_variables(os.environ, known)

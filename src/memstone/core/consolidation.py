@@ -47,7 +47,7 @@ def text_pieces(text: str) -> Pieces:
 def find_similar_pairs(
     sets: Sequence[Pieces], threshold: float, may: Callable[[int, int], bool] | None = None
 ) -> Iterator[tuple[int, int]]:
-    """For every set that is at least so much like one before it: the first such one, and itself.
+    """Yield, for every set that is at least so much like one before it, the first such one, and itself.
 
     What has found its like is no longer compared with what comes after, so the answer is the same whether all are
     looked at in one go or a few at a time. ``may`` is asked about each pair before it is taken.
@@ -75,7 +75,7 @@ def _rarest_first(sets: Sequence[Pieces]) -> dict[str, int]:
 
 
 def _prefix_size(size: int, threshold: float) -> int:
-    """How many pieces have to be looked at: two sets that are alike share one of the first so many of each.
+    """Return how many pieces have to be looked at: two sets that are alike share one of the first so many of each.
 
     If none of them were shared, all that could be would be the rest, and the rest is less than the threshold wants.
     """
@@ -83,7 +83,7 @@ def _prefix_size(size: int, threshold: float) -> int:
 
 
 def is_similar(one: Pieces, other: Pieces, threshold: float) -> bool:
-    """Whether two have at least such a share in common; those of very different size are told apart at once."""
+    """Return whether two have at least such a share in common; those of very different size are told apart at once."""
     size, other_size = len(one), len(other)
     if size + _NEARLY < threshold * other_size or other_size + _NEARLY < threshold * size:
         return False
@@ -118,7 +118,7 @@ def days_before(now: Instant, days: float) -> Instant:
 
 
 def owners_of(links: Iterable[Link]) -> frozenset[Owner]:
-    """Whom a memory belongs to."""
+    """Return whom a memory belongs to."""
     return frozenset((link.scope.user_id, link.scope.agent_id) for link in links)
 
 
@@ -134,7 +134,7 @@ class Merge:
 
 
 def find_merges(records: Sequence[Record], threshold: float, language: Language) -> list[Merge]:
-    """Which of the memories of one owner and layer become one."""
+    """Return which of the memories of one owner and layer become one."""
     if threshold <= 0:
         return []
     aged = sorted(records, key=lambda record: (record.occurred_at, record.seq))
@@ -144,7 +144,7 @@ def find_merges(records: Sequence[Record], threshold: float, language: Language)
 
 
 def can_merge(older: Record, newer: Record, language: Language) -> bool:
-    """Whether the newer of two that are nearly alike in words may become part of the older.
+    """Return whether the newer of two that are nearly alike in words may become part of the older.
 
     Not when a number differs, a caller named one of them or tells them apart by metadata, one ends before the other, or
     the newer comes from a more trusted source. Facts must also say the same: what one affirms the other does not deny,
@@ -181,13 +181,13 @@ def merge_records(record: Record, dropped: Record) -> Record:
 
 
 def times_of(record: Record) -> list[Instant]:
-    """When it was said, once for each memory that became part of it."""
+    """Return when it was said, once for each memory that became part of it."""
     answer = record.data.get("times")
     return [str(one) for one in answer] if isinstance(answer, list) and answer else [record.occurred_at]
 
 
 def merge_links(links: Sequence[Link], dropped: Sequence[Link]) -> list[Link]:
-    """Everybody who saw one of two memories sees the one that is left; uses are added up."""
+    """Return the links of the memory that is left of two: everybody who saw one of them sees it; uses are added up."""
     by_scope: dict[Scope, Link] = {link.scope: link for link in links}
     for link in dropped:
         known = by_scope.get(link.scope)
@@ -211,7 +211,7 @@ def _data_list(record: Record, name: str) -> list[str]:
 
 
 def _is_named(record: Record) -> bool:
-    """Whether a caller gave it its key; a key that was learned follows from the text."""
+    """Return whether a caller gave it its key; a key that was learned follows from the text."""
     return bool(record.key and (record.data.get("verbatim") or record.data.get("named")))
 
 
@@ -220,12 +220,12 @@ def _number_set(text: str) -> frozenset[str]:
 
 
 def _states_the_same(older: str, newer: str, language: Language) -> bool:
-    """Whether nothing in the newer of two facts is new, and who did what to whom is told alike."""
+    """Return whether nothing in the newer of two facts is new, and who did what to whom is told alike."""
     return language.changes.is_known(newer, older) and _in_order(older, newer)
 
 
 def _in_order(one: str, other: str) -> bool:
-    """Whether the words that two texts share come in the same order."""
+    """Return whether the words that two texts share come in the same order."""
     words, again = _WORD.findall(one.casefold()), _WORD.findall(other.casefold())
     shared = {*words} & {*again}
     return [word for word in words if word in shared] == [word for word in again if word in shared]
@@ -242,7 +242,7 @@ class Promotion:
     times: tuple[Instant, ...]
 
     def steps(self, policy: Upkeep) -> int:
-        """How often it has earned its boost: once for every ``promote_at`` episodes."""
+        """Return how often it has earned its boost: once for every ``promote_at`` episodes."""
         return len(self.times) // policy.promote_at
 
     def strengthen_fact(self, amount: int, policy: Upkeep) -> Record:
@@ -298,7 +298,7 @@ class _EpisodeContent:
 
 
 def is_faint(one: MemoryAge, now: Instant, policy: Upkeep, decay_days: float) -> bool:
-    """Whether a fact has faded below the floor, and nobody used it for long enough: both."""
+    """Return whether a fact has faded below the floor, and nobody used it for long enough: both."""
     if one.record.kind in LASTING or one.touched_at > days_before(now, policy.idle_days):
         return False
     strength = Strength(one.record.salience, one.fresh_at)
@@ -306,7 +306,7 @@ def is_faint(one: MemoryAge, now: Instant, policy: Upkeep, decay_days: float) ->
 
 
 def is_overdue(one: MemoryAge, now: Instant, policy: Upkeep) -> bool:
-    """Whether a memory of a kind that is kept only while it is used was not used for its time."""
+    """Return whether a memory of a kind that is kept only while it is used was not used for its time."""
     days = dict(policy.ttl).get(one.record.kind)
     if days is None or one.uses >= policy.immune_uses:
         return False

@@ -24,7 +24,7 @@ TOO_SHORT: Final = GateDecision(Route.NONE, "too short")
 def decide_route(
     message: str, language: Language, *, mode: str = GateMode.HEURISTIC, names: Collection[str] = ()
 ) -> GateDecision:
-    """Where to look for what helps with a message.
+    """Return where to look for what helps with a message.
 
     ``names`` are people and things already known. In mode ``llm`` this is what the rules say; the engine asks a model
     when they say nothing.

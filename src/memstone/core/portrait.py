@@ -26,7 +26,7 @@ _PARTS: Final = re.compile(r"(?<=[.!?\u2026\u3002])\s+")
 
 
 def is_identity_grade(category: str, salience: float, subject: str, polarity: int) -> bool:
-    """Whether a fact says who the user is, and not what they did or who others are; their family belongs to them.
+    """Return whether a fact says who the user is, and not what they did or who others are; their family is theirs.
 
     What they are not says nothing, but for their health: what somebody must not eat belongs to them.
     """
@@ -95,7 +95,7 @@ def _as_sentence(text: str) -> str:
 
 
 def is_within_budget(text: str, tokens: int) -> bool:
-    """Whether a text is short enough to stand in every prompt."""
+    """Return whether a text is short enough to stand in every prompt."""
     return estimate_tokens(text) <= tokens
 
 

@@ -110,7 +110,7 @@ def number_finder(test: Test) -> Finder:
 
 
 def is_card(digits: str) -> bool:
-    """Return the check digit is right and the number starts as cards do; a time in milliseconds does not."""
+    """Return whether the check digit is right and the number starts as cards do; a time in milliseconds does not."""
     numbers = [int(char) for char in reversed(digits) if char.isdigit()]
     luhn = (sum(numbers[::2]) + sum(sum(divmod(2 * number, 10)) for number in numbers[1::2])) % 10 == 0
     return luhn and _CARD_START.match(digits) is not None
@@ -306,7 +306,7 @@ _PLACEHOLDERS: Final = frozenset(
 
 
 def _is_value(text: str) -> bool:
-    """Neither code nor a word that says something about a password instead of being one."""
+    """Return whether it is neither code nor a word that says something about a password instead of being one."""
     return not _CODE.match(text) and text.strip(".!?:)").casefold() not in _PLACEHOLDERS
 
 
@@ -338,7 +338,7 @@ _CLAUSE_END: Final = re.compile(r"""[.!?]?["')\]}]*\s*(?:$|\n|[,;&])""")
 
 
 def _find_passwords(text: str) -> Iterator[Span]:
-    """Values that look like one: quoted, or not a plain word, or the last word of a clause."""
+    """Yield values that look like one: quoted, or not a plain word, or the last word of a clause."""
     for match in chain(_ASSIGNED_PASSWORD.finditer(text), _STATED_PASSWORD.finditer(text)):
         group = match.lastindex or 0
         start, quoted = match.start(group), group < match.re.groups
@@ -354,7 +354,7 @@ _PEM_LINES: Final = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,}+)*(?:\s*[A
 
 
 def _private_keys(text: str) -> Iterator[Span]:
-    """Whole blocks; of a block without its end, the lines that are key and not prose."""
+    """Yield whole blocks; of a block without its end, the lines that are key and not prose."""
     for mark, following in pairwise([*_PEM_MARK.finditer(text), None]):
         if mark and mark[1] == "BEGIN":
             full = following if following and following[1] == "END" else _PEM_LINES.match(text, mark.end())

@@ -121,7 +121,10 @@ def _disabled_answer(runtime: Runtime) -> AddResult:
 
 
 def _forget_warnings(reader: FactReader, turns: Sequence[Turn], learned: LearnResult) -> list[str]:
-    """Why requests to forget had no effect. Words never empty a memory: whoever wants that calls ``delete_all``."""
+    """Return why requests to forget had no effect.
+
+    Words never empty a memory: whoever wants that calls ``delete_all``.
+    """
     warnings = ["asked to forget something that is not in memory" for _ in learned.unmet]
     asked = (turn.text for turn in turns if turn.message.role == "user" and not turn.said_before)
     if any(map(reader.asks_to_forget_all, asked)):
@@ -149,7 +152,7 @@ def _learned_answer(learned: LearnResult, warnings: Sequence[str]) -> AddResult:
 
 
 def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> AddResult:
-    """Results, and whether all of it was stored (``ok``), some (``partial``) or none yet (``deferred``); and why."""
+    """Return results, and whether all was stored (``ok``), some (``partial``) or none yet (``deferred``), and why."""
     waiting = [results.format_deferred(one, one.error) for one in outcomes if one.error is not None]
     answer: AddResult = {
         "results": [results.format_change(outcome) for outcome in outcomes if outcome.error is None],

@@ -62,7 +62,7 @@ def _by_rules(runtime: Runtime) -> Runtime:
 
 
 async def _is_deleted(runtime: Runtime, drafts: Sequence[Draft]) -> bool:
-    """Whether a person has deleted these words, and they are no more than repeated."""
+    """Return whether a person has deleted these words, and they are no more than repeated."""
 
     async def work(tx: Tx) -> bool:
         for draft in drafts:

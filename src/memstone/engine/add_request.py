@@ -83,7 +83,10 @@ def request_metadata(runtime: Runtime, request: AddRequest) -> tuple[dict[str, A
 
 
 def request_scope(runtime: Runtime, request: AddRequest) -> tuple[Scope, Scope | None]:
-    """Whose memory it is about, and in which project; where one's own memory is off, the project still learns."""
+    """Return whose memory it is about, and in which project.
+
+    Where one's own memory is off, the project still learns.
+    """
     values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     if request.filters is None and request.project_id is None:  # most calls
         return runtime.required_scope(values), None

@@ -67,7 +67,7 @@ async def list_agents(runtime: Runtime, limit: int, offset: int) -> AgentList:
 
 
 async def get_agent(runtime: Runtime, agent_id: Any) -> AgentItem | None:
-    """One agent, or None."""
+    """Return one agent, or None."""
     wanted = _validate_agent_id(runtime, agent_id)
 
     async def work(tx: Tx) -> AgentItem | None:
@@ -149,7 +149,7 @@ async def register_agents(runtime: Runtime, agent_ids: Iterable[Any]) -> None:
 
 
 async def _register_agent(runtime: Runtime, agent_id: Any) -> None:
-    """Nothing is asked about an agent that is known to have its row."""
+    """Register an agent; nothing is asked about one that is known to have its row."""
     who = (runtime.tenant_id, runtime.scope({"agent_id": agent_id}).agent_id)
     if not who[1] or who in runtime.tunings.agents:
         return

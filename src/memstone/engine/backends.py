@@ -132,7 +132,7 @@ class KeyBox:
 
 
 async def get_backends(runtime: Runtime) -> BackendSettings:
-    """Every choice with its value, which of them are stored, and the keys behind their masks."""
+    """Return every choice with its value, which of them are stored, and the keys behind their masks."""
     values, secrets = await read_connections(runtime)
     return _describe_backends(values, secrets)
 

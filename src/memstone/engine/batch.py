@@ -73,7 +73,7 @@ async def answered_before(runtime: Runtime, batch: Batch) -> BatchAnswer[Any] | 
 
 
 def request_of(made: type[R], item: object, needed: str, other_names: Mapping[str, str] | None = None) -> R:
-    """One item of a batch as the request it stands for; ``InvalidInput`` names what is unknown or missing."""
+    """Return one item of a batch as the request it stands for; ``InvalidInput`` names what is unknown or missing."""
     if not isinstance(item, Mapping):
         raise InvalidInput(
             f"a batch item must be a mapping, not {type(item).__name__}", hint=_allowed_fields_hint(made)
@@ -97,7 +97,7 @@ def _allowed_fields_hint(made: type[DataclassInstance]) -> str:
 
 
 def _caller_prefix(runtime: Runtime) -> str:
-    """What tells the keys of callers apart who do not reach the same: an answer is only for whoever got it before."""
+    """Return what tells apart the keys of callers who do not reach the same: an answer is only for who got it."""
     bounds = runtime.bounds
     if bounds is None:
         return ""

@@ -75,7 +75,7 @@ class _ConsoleQuery:
     as_of: Instant | None = None
 
     def where(self, statuses: Sequence[str], *more: Where) -> And:
-        """Rows of these statuses, expired or not; at a moment in the past, those that held then."""
+        """Choose rows of these statuses, expired or not; at a moment in the past, those that held then."""
         layers = Condition("layer", Op.IN, self.layers)
         extra = () if self.extra is None else (self.extra,)
         current = _status_condition(statuses) if self.as_of is None else _held_at(self.as_of, statuses)
@@ -83,7 +83,7 @@ class _ConsoleQuery:
 
 
 async def console_search(runtime: Runtime, request: InspectRequest) -> PreviewList:
-    """Memories of a scope, or of everybody: previews, and why each is there."""
+    """Return memories of a scope, or of everybody: previews, and why each is there."""
     request.filters = await admit_filters(runtime, request.filters)
     asked = _validate_request(runtime, request)
     rows: list[tuple[FoundMemory, float | None, str]] = []
@@ -120,7 +120,7 @@ def _checked_statuses(statuses: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _status_condition(statuses: Sequence[str]) -> Where:
-    """Current rows of open statuses, and ended ones of those that were deleted."""
+    """Choose current rows of open statuses, and ended ones of those that were deleted."""
     open_ones = [status for status in statuses if status != Status.DELETED]
     ended = Condition("status", Op.EQ, str(Status.DELETED))
     if len(open_ones) == len(statuses):
@@ -129,7 +129,10 @@ def _status_condition(statuses: Sequence[str]) -> Where:
 
 
 def _held_at(moment: Instant, statuses: Sequence[str]) -> Where:
-    """Versions that held at a moment, also of what was deleted since; ended ones that were active are superseded."""
+    """Choose versions that held at a moment, also of what was deleted since.
+
+    Ended ones that were active are superseded.
+    """
     ended = (str(Status.SUPERSEDED),) if Status.ACTIVE in statuses else ()
     return And(
         (
@@ -156,7 +159,7 @@ async def _by_search(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[Found
 
 
 def explain_hit(query: str, hit: Hit) -> str:
-    """Why a search found something, in words."""
+    """Return why a search found something, in words."""
     found, scored = hit
     words = set(document_terms(found.record.text))
     both = dict.fromkeys(word for word in _WORDS.findall(query) if words.intersection(query_terms(word)))

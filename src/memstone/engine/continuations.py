@@ -18,7 +18,7 @@ _LONGEST: Final = 256
 
 
 async def note_end(runtime: Runtime, began: str, ended: str, user_id: str | None) -> None:
-    """An answer in a user's chat began under one number and ended under another."""
+    """Note that an answer in a user's chat began under one number and ended under another."""
     if not (_is_number(began) and _is_number(ended)):
         return
     scope, now = runtime.scope({"user_id": user_id}), runtime.now()
@@ -32,7 +32,7 @@ async def note_end(runtime: Runtime, began: str, ended: str, user_id: str | None
 
 
 async def end_of(runtime: Runtime, began: str, user_id: str | None) -> str:
-    """Under which number an answer in this user's chat ended; the same when nothing else is known."""
+    """Return the number under which an answer in this user's chat ended; the same when nothing else is known."""
     if not _is_number(began):
         return began
     scope = runtime.scope({"user_id": user_id})
@@ -41,5 +41,5 @@ async def end_of(runtime: Runtime, began: str, user_id: str | None) -> str:
 
 
 def _is_number(text: str) -> bool:
-    """Whether this is what services call their answers: anything else comes from nobody who gave one."""
+    """Return whether this is what services call their answers: anything else comes from nobody who gave one."""
     return len(text) <= _LONGEST and text.isascii() and text.isprintable()

@@ -73,7 +73,7 @@ class DryRunLedger:
         return await self.write(work)
 
     async def ensure_room(self, *, by_writing: bool = False) -> None:
-        """As the store beneath."""
+        """Do as the store beneath does."""
         await self._ledger.ensure_room(by_writing=by_writing)
 
     async def check(self) -> StoreCheck:

@@ -99,7 +99,10 @@ class Engine:
         return self.within(Bounds(tenant_id, named.user_id, named.agent_id))
 
     def within(self, bounds: Bounds) -> Engine:
-        """The same engine for a caller who reaches no more than this; it is closed with the one it is made of."""
+        """Return the same engine for a caller who reaches no more than this.
+
+        It is closed with the one it is made of.
+        """
         from memstone.engine.access.bounds import apply_bounds
 
         other = Engine(apply_bounds(self.runtime.of(bounds.tenant_id), bounds))
@@ -124,12 +127,15 @@ class Engine:
         return await verb(self.runtime, *args, **kwargs)
 
     async def ask(self, verb: Callable[Concatenate[Runtime, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The same on the way of a chat: who asks, and what holds for them, depends on no account of what was shown."""
+        """Do the same on the way of a chat.
+
+        Who asks, and what holds for them, depends on no account of what was shown.
+        """
         await self._begin()
         return await verb(self.runtime, *args, **kwargs)
 
     def _shape_answer(self, answer: T) -> T:
-        """The answer, or only its results for callers who are used to bare lists: the types are for all others."""
+        """Return the answer, or only its results for callers who are used to bare lists; the types are for others."""
         if not self.runtime.policy.bare_lists:
             return answer
         bare: T = cast("Any", answer)["results"]
@@ -246,7 +252,7 @@ class Engine:
         return await revise.update_many(self.runtime, items, idempotency_key)
 
     async def _purge_after_delete(self, answer: T) -> T:
-        """What was deleted, without its words where they are not kept for a while; else a pass removes them later."""
+        """Return what was deleted, without its words where they are not kept; else a pass removes them later."""
         if self.runtime.policy.upkeep.deleted_keep_days == 0:
             from memstone.engine.access.bounds import remove_bounds
             from memstone.engine.upkeep.sweep import forget_deleted

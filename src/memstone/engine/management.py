@@ -42,7 +42,7 @@ _FAILED: Final = ("error", "dead_letter")
 async def build_dashboard(
     runtime: Runtime, values: Mapping[str, Any], limit: int, *, everybody: bool
 ) -> DashboardResult:
-    """Everything a management view begins with, of a scope or of the whole tenant."""
+    """Return everything a management view begins with, of a scope or of the whole tenant."""
     scope = scope_or_everybody(runtime, values, everybody=everybody)
     most = checked_limit(limit, runtime.policy.limits.page, LARGEST)
     layers: DashboardLayers = await _read_layers(runtime, scope, most) if not scope.is_open else {}
@@ -81,7 +81,7 @@ async def _last_pass(tx: Tx, scope: Scope) -> LastConsolidation | None:
 
 
 def _summarize_jobs(figures: Sequence[JobFigures], prices: Sequence[tuple[str, float, float]]) -> WorkStats:
-    """How often work was done in the background, with what success, and how long it took."""
+    """Return how often work was done in the background, with what success, and how long it took."""
     tasks = sorted({one.task for one in figures})
     by_task = {task: _sum_figures([one for one in figures if one.task == task], prices) for task in tasks}
     return {**_sum_figures(figures, prices), "by_task": by_task}

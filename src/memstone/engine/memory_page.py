@@ -38,7 +38,7 @@ class PageRequest:
 
 
 async def memory_page(runtime: Runtime, request: PageRequest) -> MemoryPage:
-    """One page, newest first, and of all that match: how many, of which kinds, and how many tokens they are.
+    """Return one page, newest first, and of all that match: how many, of which kinds, and how many tokens they are.
 
     ``hit_rate`` is the share of shown memories that answers used; ``cache`` counts how often the vector of a text was
     at hand and how often it had to be made. That is counted for all tenants together, so others than the operator are
@@ -105,7 +105,7 @@ def _resolve_offset(request: PageRequest, limit: int) -> int:
 
 
 def _usage_user_id(runtime: Runtime, scope: Scope) -> str | None:
-    """Whose uses are counted: a user's, or ('') everybody's; None for who has no user to name."""
+    """Return whose uses are counted: a user's, or ('') everybody's; None for who has no user to name."""
     if runtime.bounds is not None and (runtime.bounds.agent_id or not scope.user_id):
         return None
     return scope.user_id

@@ -88,25 +88,28 @@ class Tunings:
         self.policies[who] = (version, policy)
 
     def knows(self, who: Who, version: str) -> bool:
-        """Whether a policy was resolved at this version: not when the store could not be read."""
+        """Return whether a policy was resolved at this version: not when the store could not be read."""
         policies = self.policies.get(who)
         return policies is not None and policies[0] == version
 
     def invalidate(self, tenant_id: str) -> None:
-        """Something was stored in this process: look again at once."""
+        """Look again at once, as something was stored in this process."""
         self.changes += 1
         self.versions.pop(tenant_id, None)
         self.agents = {one for one in self.agents if one[0] != tenant_id}
 
 
 async def apply_scope_policy(runtime: Runtime, scope: Scope) -> Runtime:
-    """The same parts with the policy that holds for a scope; tuned parts may be tuned again, for somebody else."""
+    """Return the same parts with the policy of a scope; tuned parts may be tuned again, for somebody else."""
     version = await _settings_version(runtime)
     return _with_configured_policy(runtime) if not version else await _tuned_at(runtime, scope, version)
 
 
 async def policy_for(parts: Runtime, request: ScopedRequest) -> Runtime:
-    """The same for whomever a request names. When that is wrong nobody is named, and the verb itself complains."""
+    """Do the same for whomever a request names.
+
+    When that is wrong nobody is named, and the verb itself complains.
+    """
     version = await _settings_version(parts)
     if not version:
         return parts
@@ -190,7 +193,7 @@ def resolve_policy(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Pol
 
 
 def decode_values(values: Mapping[str, str]) -> dict[str, Any]:
-    """Values as they are written; one that is no JSON is none."""
+    """Return values as they are written; one that is no JSON is none."""
     read: dict[str, Any] = {}
     for name, value in values.items():
         with suppress(ValueError):
@@ -219,7 +222,7 @@ def _with_policy(runtime: Runtime, policy: Policy) -> Runtime:
 
 
 def scope_named(runtime: Runtime, request: ScopedRequest) -> Scope:
-    """Whom a request names, in its keywords or its filters; nobody when that is wrong."""
+    """Return whom a request names, in its keywords or its filters; nobody when that is wrong."""
     from memstone.core.checks.filters import split_scope
 
     values = {name: getattr(request, name) for name in ("user_id", "agent_id", "run_id")}

@@ -30,7 +30,7 @@ async def preload_models(runtime: Runtime) -> None:
 
 
 def _load_modules(language: Language) -> ModuleType:
-    """Also those that are loaded when they are first needed: most of their time goes into patterns."""
+    """Load also the modules that are loaded when first needed: most of their time goes into patterns."""
     from memstone.engine import context  # noqa: F401 - loaded for its own sake
     from memstone.engine.recall import judge
 

@@ -69,7 +69,10 @@ async def retrieve_preview(parts: Runtime, request: PreviewRequest) -> SearchPre
 
 
 def _is_alike(hit: Hit) -> bool:
-    """Whether a hit has to do with the query; what was found by neither words nor meaning was not found for them."""
+    """Return whether a hit has to do with the query.
+
+    What was found by neither words nor meaning was not found for them.
+    """
     parts = hit[1].parts
     return parts.is_alike or (parts.semantic is None and parts.keyword is None)
 
@@ -91,7 +94,7 @@ def _format_hit(hit: Hit, inside: Container[str]) -> PreviewHit:
 
 
 def _hit_channel(parts: ScoreParts) -> TierName:
-    """Which channel a hit comes from: meaning, words, both, or neither (the newest, whatever the query)."""
+    """Return which channel a hit comes from: meaning, words, both, or neither (the newest, whatever the query)."""
     by_meaning, by_words = bool(parts.semantic), bool(parts.keyword)
     if by_meaning and by_words:
         return "hybrid"
@@ -99,7 +102,7 @@ def _hit_channel(parts: ScoreParts) -> TierName:
 
 
 def _fit_items(hits: Sequence[Hit], most: int, inside: Container[str]) -> list[PreviewHit]:
-    """Those that fit, in their order, up to the first that does not; the very first in any case.
+    """Return those that fit, in their order, up to the first that does not; the very first in any case.
 
     ``inside`` are the ids of the memories that the block holds.
     """
@@ -114,7 +117,7 @@ def _fit_items(hits: Sequence[Hit], most: int, inside: Container[str]) -> list[P
 
 
 def _describe_resolution(runtime: Runtime, strategy: str, hits: Hits) -> SearchResolution:
-    """How it was looked for in the end, and why not as it was asked for."""
+    """Tell how it was looked for in the end, and why not as it was asked for."""
     by_meaning = strategy in _BY_MEANING
     reasons = [str(note.get("reason") or note.get("code") or note.get("channel")) for note in hits.degraded]
     if by_meaning and not runtime.embedding.on:

@@ -43,7 +43,7 @@ async def admit_filters(runtime: Runtime, filters: Filters | None) -> Where | No
 
 
 async def _is_metadata(runtime: Runtime, name: str) -> bool:
-    """Whether any row within reach, of whatever status, carries a key in its metadata.
+    """Return whether any row within reach, of whatever status, carries a key in its metadata.
 
     What was once carried stays so, which is why a yes is looked for once in a process.
     """
@@ -104,7 +104,7 @@ def scope_in(
     *,
     reading: bool = False,
 ) -> tuple[Scope, Scope | None]:
-    """Whose memory a call is about, and in which project; the project's own when nobody else is named."""
+    """Return whose memory a call is about, and in which project; the project's own when nobody else is named."""
     project = project_scope(runtime, project_id)
     if project is not None and not inside and all(value is None for value in values.values()):
         return project, None

@@ -145,7 +145,7 @@ def format_deferred(outcome: Outcome, error: MemstoneError) -> DeferredEvent:
 
 
 def format_history_event(event: Event) -> HistoryEvent:
-    """One event as the history of a memory tells it."""
+    """Return one event as the history of a memory tells it."""
     return {
         "id": event.id,
         "memory_id": event.memory_id,
@@ -186,7 +186,7 @@ async def list_events(
 
 
 def format_event(event: Event) -> FeedEvent:
-    """One event as the feed tells it."""
+    """Return one event as the feed tells it."""
     return {"seq": event.seq, **format_history_event(event), "job_id": event.job_id, "undoes": event.undoes}
 
 

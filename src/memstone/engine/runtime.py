@@ -57,15 +57,15 @@ class RetryState:
         self._resting: dict[Scope, tuple[float, float]] = {}
 
     def record_deferral(self, tenant_id: str) -> None:
-        """Something was put off."""
+        """Note that something was put off."""
         self._anything[tenant_id] = inf
 
     def none(self, tenant_id: str) -> bool:
-        """Whether this process knows that nothing waits."""
+        """Return whether this process knows that nothing waits."""
         return monotonic() < self._anything.get(tenant_id, 0.0) < inf
 
     async def anything(self, runtime: Runtime) -> bool:
-        """Whether anything waits, as far as this process knows."""
+        """Return whether anything waits, as far as this process knows."""
         if self.none(runtime.tenant_id):
             return False
         return self._anything.get(runtime.tenant_id) == inf or await self.look(runtime)
@@ -78,7 +78,7 @@ class RetryState:
         return self._anything.setdefault(runtime.tenant_id, inf if found else monotonic() + _BELIEVED) == inf
 
     def rests(self, scope: Scope) -> bool:
-        """Whether what waits for somebody was tried in vain a moment ago."""
+        """Return whether what waits for somebody was tried in vain a moment ago."""
         rest = self._resting.get(scope)
         return rest is not None and rest[0] > monotonic()
 
@@ -208,7 +208,7 @@ class Runtime:
         return self.at_hand and self.embedding.in_process and self.reranker is None
 
     async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What a coroutine that only reads and embeds gives: as one unit, where nothing of that leaves this process."""
+        """Run a coroutine that only reads and embeds: as one unit, where nothing of that leaves this process."""
         with one_look():
             return await (self.io.together(work) if self.alone else work())
 

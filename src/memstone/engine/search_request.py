@@ -117,7 +117,7 @@ def _narrow_to_scope(runtime: Runtime, wanted: Search, scope: Scope) -> Search:
 
 
 async def for_everybody(runtime: Runtime, wanted: Search) -> Search | None:
-    """The same search among what is everybody's: when it is asked for, or the user has few facts of their own."""
+    """Return the same search among what is everybody's: if it is asked for, or the user has few facts of their own."""
     if wanted.scope.user_id in {"", EVERYBODY}:
         return None
     if not await _looks_further(runtime, wanted):
@@ -208,7 +208,7 @@ def _limit_hint(limit: object, more: str) -> str:
 
 
 def checked_offset(offset: int) -> int:
-    """How many are left out before the first."""
+    """Return how many are left out before the first."""
     if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
         raise InvalidInput(f"offset must be a whole number from 0, not {offset!r}", hint="0 is the first result")
     return offset

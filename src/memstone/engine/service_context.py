@@ -105,7 +105,7 @@ async def shown_before(runtime: Runtime, scope: Scope, key: Key) -> ContextPack 
 
 
 async def _still_known(runtime: Runtime, scope: Scope, pack: ContextPack, now: Instant) -> bool:
-    """Whether a block may be shown once more: nothing of what it cites was taken away, though it may have changed."""
+    """Return whether a block may be shown again: nothing that it cites was taken away, though it may have changed."""
     ids = tuple({one.memory_id for one in pack.citations})
     reached = And((Condition("id", Op.IN, ids), _reachable_filter(runtime, scope)))
 
@@ -130,7 +130,7 @@ def _is_valid(record: Record, now: Instant) -> bool:
 
 
 async def _is_hidden(tx: Tx, records: Sequence[Record]) -> bool:
-    """Whether something was said there that the user has deleted since."""
+    """Return whether something was said there that the user has deleted since."""
     turns = [one.id for one in records if one.layer == Layer.TURN]
     return bool(
         (turns and await tx.suppressions.turns(records[0].tenant_id, turns))
@@ -159,7 +159,7 @@ async def _store_accounts(tx: Tx, late: Sequence[_Behind]) -> None:
 
 
 async def _is_gone(tx: Tx, account: BlockRecord, erased: Sequence[ErasureRecord], key: bytes) -> bool:
-    """Whether whoever was asked about has been erased since, or meanwhile: then what was shown is gone."""
+    """Return whether whoever was asked about has been erased since, or meanwhile: then what was shown is gone."""
     when = [one.created_at for one in erased if _is_erasure_of(one, account, key)]
     if not when or max(when) >= account.asked.now:
         return bool(when)

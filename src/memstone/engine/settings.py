@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 async def get_settings(parts: Runtime, values: Mapping[str, Any], names: str = "native") -> SettingsReport:
-    """Every setting as it holds for somebody, or for the tenant where nobody is named; and where each comes from."""
+    """Return every setting as it holds for somebody, or the tenant where nobody is named, and where it comes from."""
     scope = _settings_scope(parts, values)
     parts.tunings.invalidate(parts.tenant_id)  # who asks wants to see what holds now, not a second ago
     runtime = await apply_scope_policy(parts, scope)
@@ -92,7 +92,7 @@ async def unset_settings(runtime: Runtime, names: Iterable[str] | None, values: 
 
 
 def _validate_settings(runtime: Runtime, made: Mapping[str, Any], key: str) -> None:
-    """What is right by itself and cannot be here."""
+    """Check what is right by itself and cannot be here."""
     if key != TENANT:
         tenant_only(made)
     if runtime.bounds is not None:
@@ -104,7 +104,7 @@ def _validate_settings(runtime: Runtime, made: Mapping[str, Any], key: str) -> N
 
 
 def _settings_key(runtime: Runtime, values: Mapping[str, Any]) -> str:
-    """Whose settings they are: a user's or an agent's, and nobody's in particular are the tenant's."""
+    """Return whose settings they are: a user's or an agent's, and nobody's in particular are the tenant's."""
     scope = runtime.scope(values)
     if scope.run_id:
         raise InvalidInput("a session has no settings", hint="pause it, or change the settings of its user or agent")
@@ -115,7 +115,7 @@ def _settings_key(runtime: Runtime, values: Mapping[str, Any]) -> str:
 
 
 def _settings_scope(runtime: Runtime, values: Mapping[str, Any]) -> Scope:
-    """Whose settings are looked at: those of who is named, of who is meant by naming nobody, or of the tenant."""
+    """Return whose settings are looked at: of who is named, of who is meant by naming nobody, or of the tenant."""
     try:
         return runtime.scope(values)
     except ScopeError:

@@ -60,7 +60,7 @@ _AT_ONCE: Final = 100
 
 
 async def engine_status(runtime: Runtime) -> EngineInfo:
-    """Each channel and service of the engine: whether it is there, and why not."""
+    """Return each channel and service of the engine: whether it is there, and why not."""
     return {
         "keyword": {"available": True, "reason": None, "backend": "full text of analysed words"},
         "embedding": await _embedding_status(runtime),
@@ -122,7 +122,10 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
 
 
 async def pending_vectors(runtime: Runtime) -> int:
-    """How many memories wait for a vector of the configured embedder; for one who reaches a part it is not told."""
+    """Return how many memories wait for a vector of the configured embedder.
+
+    Somebody who reaches only a part is not told.
+    """
     if not runtime.embedding.on or runtime.bounds is not None:
         return 0
     signature = await runtime.embedding.signature()
@@ -210,7 +213,7 @@ async def verify_memory(runtime: Runtime) -> SelfTest:
 
 
 def _probe_scope(runtime: Runtime) -> Scope:
-    """Nobody; who reaches a part of the tenant only tries it there, as it is taken back in any case."""
+    """Return nobody's scope; who reaches a part of the tenant only tries it there, as it is taken back in any case."""
     bounds = runtime.bounds
     if bounds is None or bounds.is_everyone:
         return Scope(runtime.tenant_id, PROBE_OWNER)
@@ -248,7 +251,7 @@ class _HealthTakenBack(Exception):
 
 
 async def check_health(runtime: Runtime) -> HealthReport:
-    """``healthy``, ``degraded`` or ``unavailable``, and why; nothing that is tried for that is kept."""
+    """Return ``healthy``, ``degraded`` or ``unavailable``, and why; nothing that is tried for that is kept."""
     probe = await _run_probe(runtime)
     if not probe["ok"]:
         failed_at = probe["failed_at"]
@@ -302,7 +305,7 @@ async def _read_figures(tx: Tx, *, runtime: Runtime) -> HealthFigures:
 
 
 async def _held_up(tx: Tx, runtime: Runtime, logged: Sequence[Job]) -> int:
-    """How many sessions wait for a model that could not be asked when the last of them was tried."""
+    """Return how many sessions wait for a model that could not be asked when the last of them was tried."""
     last = next((job for job in logged if job.task in FORMING), None)
     if last is None or not waits_for_model(str(last.details.get("outcome"))):
         return 0

@@ -104,7 +104,7 @@ async def put_vectors(runtime: Runtime, vectors: object, user_id: Any, *, overwr
 
 
 def _held_by(runtime: Runtime, user_id: Any) -> Scope:
-    """Who holds what is brought: the user that is named, or else nobody in particular, for who may name everybody."""
+    """Return who holds what is brought: the named user, or else nobody in particular, for who may name everybody."""
     if user_id is None and (runtime.bounds is None or runtime.bounds.is_everyone):
         return Scope(runtime.tenant_id, agent_id=HOLDER)
     return runtime.scope({"user_id": user_id})
@@ -141,7 +141,7 @@ async def _find_current(runtime: Runtime, tx: Tx, vector_id: str) -> Record | No
 
 
 async def _new_id(runtime: Runtime, tx: Tx, vector_id: str) -> str:
-    """Under which id a new vector is stored: the first that is free, or was that of one which they have deleted."""
+    """Return the id of a new vector: the first that is free, or was that of one which they have deleted."""
     for own in ids_of(runtime.bounds, vector_id)[:2]:
         if await tx.memories.last(runtime.tenant_id, own) is not None:
             return own
@@ -253,7 +253,7 @@ async def _active_space(runtime: Runtime, tx: Tx) -> Space | None:
 
 
 async def _find_nearest(runtime: Runtime, query: VectorQuery, most: int) -> list[tuple[FoundMemory, float]]:
-    """Hits that may be seen; more are asked for as long as too few of them may."""
+    """Return hits that may be seen; more are asked for as long as too few of them may."""
     brought = query.signature.startswith(EXTERNAL)
     while True:
         hits = await runtime.index.search(query)
@@ -285,7 +285,7 @@ def _format_match(hit: _Hit, *, metadata: bool) -> VectorMatch:
 
 
 async def get_vectors(runtime: Runtime, ids: object) -> VectorList:
-    """Vectors by their ids; those that are not there are left out."""
+    """Return vectors by their ids; those that are not there are left out."""
     wanted, now = checked_ids(ids), runtime.now()
 
     async def work(tx: Tx) -> list[VectorItem]:
@@ -317,7 +317,7 @@ async def _read_first_visible(
 
 
 async def _brought_by_name(runtime: Runtime, tx: Tx, vector_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Where vectors are stored that a key has brought in the name of somebody: it may leave the name out later."""
+    """Return where vectors are that a key has brought in somebody's name, which it may leave out later."""
     bounds = runtime.bounds
     if bounds is None or bounds.users is not Users.POOLS or bounds.user_id:
         return {}

@@ -88,11 +88,11 @@ class WorkerState:
         return self._tools[0]  # the first, whoever else made some at the same moment
 
     def bell(self, io: Io) -> Bell:
-        """Rung when there is something to do."""
+        """Return the bell that is rung when there is something to do."""
         return self._ensure_tools(io)[0]
 
     def turn(self, io: Io) -> AbstractAsyncContextManager[Any]:
-        """Held during one piece of work: strictly one at a time."""
+        """Return what is held during one piece of work: strictly one at a time."""
         return self._ensure_tools(io)[2]
 
     def leave(self) -> None:

@@ -88,11 +88,11 @@ class Language(Protocol):
         ...
 
     def reads(self, text: str, /) -> bool:
-        """Tell whether a text is in this language, as far as its words show it."""
+        """Return whether a text is in this language, as far as its words show it."""
         ...
 
     def reads_surely(self, text: str, /) -> bool:
-        """Tell whether a text is in this language, and no common word of another stands in it."""
+        """Return whether a text is in this language, and no common word of another stands in it."""
         ...
 
 
@@ -128,19 +128,19 @@ class FactReader(Protocol):
         ...
 
     def is_idle(self, message: Message, before: str, curator: Curator, /) -> bool:
-        """Tell whether nothing in a short message is worth remembering."""
+        """Return whether nothing in a short message is worth remembering."""
         ...
 
     def tells_nothing(self, text: str, /) -> bool:
-        """Tell whether a text is nothing but courtesies."""
+        """Return whether a text is nothing but courtesies."""
         ...
 
     def may_ask_to_forget(self, text: str, /) -> bool:
-        """Tell whether a text has a word by which somebody asks to forget something; most have none."""
+        """Return whether a text has a word by which somebody asks to forget something; most have none."""
         ...
 
     def asks_to_forget_all(self, text: str, /) -> bool:
-        """Tell whether a sentence of a text asks to forget everything."""
+        """Return whether a sentence of a text asks to forget everything."""
         ...
 
 
@@ -160,7 +160,7 @@ class ChangeRules(Protocol):
         ...
 
     def is_known(self, new: str, memory: str, /) -> bool:
-        """Tell whether a memory proves that a statement is known."""
+        """Return whether a memory proves that a statement is known."""
         ...
 
     def count_shared_words(self, one: str, other: str, /) -> int:
@@ -184,7 +184,7 @@ class ChangeRules(Protocol):
         ...
 
     def is_about(self, text: str, name: str, /) -> bool:
-        """Tell whether a text is told about somebody of this name, or about somebody of theirs."""
+        """Return whether a text is told about somebody of this name, or about somebody of theirs."""
         ...
 
     def in_third_person(self, text: str, /) -> str:
@@ -264,7 +264,7 @@ class DateReader(Protocol):
         ...
 
     def is_done(self, text: str, later: Iterable[str], /) -> bool:
-        """Tell whether something that was said later says that a thing to do is done, or not to be done any more."""
+        """Return whether something that was said later says that a thing to do is done, or not to be done any more."""
         ...
 
     def trim_due(self, text: str, /) -> str:
@@ -284,7 +284,7 @@ class GateRules(Protocol):
         ...
 
     def may_ask_for_words(self, message: str, /) -> bool:
-        """Tell whether a message can ask for the very words that were said; most cannot."""
+        """Return whether a message can ask for the very words that were said; most cannot."""
         ...
 
     def asks_for_words(self, message: str, names: Collection[str], /) -> GateDecision | None:
@@ -292,11 +292,11 @@ class GateRules(Protocol):
         ...
 
     def speaks_to_assistant(self, message: str, /) -> bool:
-        """Tell whether a message names the one it is written to."""
+        """Return whether a message names the one it is written to."""
         ...
 
     def asks_what_is_due(self, message: str, /) -> bool:
-        """Tell whether somebody begins to talk, or asks what there is to do."""
+        """Return whether somebody begins to talk, or asks what there is to do."""
         ...
 
 
@@ -310,7 +310,7 @@ class SessionReader(Protocol):
         ...
 
     def says_the_same(self, new: str, known: str, overlap: float, /) -> bool:
-        """Tell whether a fact says no more than a known one, with so much of their words in common."""
+        """Return whether a fact says no more than a known one, with so much of their words in common."""
         ...
 
 
@@ -326,19 +326,19 @@ class IdentityRules(Protocol):
         ...
 
     def is_lasting(self, text: str, /) -> bool:
-        """Tell whether a statement tells how somebody lives, and not what happened, goes on or is planned."""
+        """Return whether a statement tells how somebody lives, and not what happened, goes on or is planned."""
         ...
 
     def is_of_self(self, text: str, /) -> bool:
-        """Tell whether a fact may be about the user and not about something of theirs."""
+        """Return whether a fact may be about the user and not about something of theirs."""
         ...
 
     def tells_life(self, text: str, /) -> bool:
-        """Tell whether a fact says where or as what the user lives or works, whatever its category."""
+        """Return whether a fact says where or as what the user lives or works, whatever its category."""
         ...
 
     def is_of_thing(self, text: str, /) -> bool:
-        """Tell whether the subject of a sentence is no person."""
+        """Return whether the subject of a sentence is no person."""
         ...
 
 
@@ -358,19 +358,19 @@ class TextGuard(Protocol):
         ...
 
     def hands_over(self, text: str, /) -> bool:
-        """Tell whether others speak in a message, or something is handed over in it to work on."""
+        """Return whether others speak in a message, or something is handed over in it to work on."""
         ...
 
     def is_quoted(self, text: str, start: int, end: int, /) -> bool:
-        """Tell whether most of a stretch of a user's message is what others say in it."""
+        """Return whether most of a stretch of a user's message is what others say in it."""
         ...
 
     def is_suspicious(self, text: str, /) -> bool:
-        """Tell whether a sentence that is not the user's orders something, or claims what only they may say."""
+        """Return whether a sentence that is not the user's orders something, or claims what only they may say."""
         ...
 
     def is_order(self, text: str, /) -> bool:
-        """Tell whether a sentence is an order, whoever it is about."""
+        """Return whether a sentence is an order, whoever it is about."""
         ...
 
     def remove_orders(self, text: str, /) -> str:
@@ -387,7 +387,7 @@ class RelevanceCues(Protocol):
         ...
 
     def is_judged(self, question: str, /) -> bool:
-        """Tell whether the fitted weights know how such a question is put."""
+        """Return whether the fitted weights know how such a question is put."""
         ...
 
     def question_cues(self, question: str, rarity: Mapping[str, float], /) -> list[float]:
@@ -399,7 +399,7 @@ class RelevanceCues(Protocol):
         ...
 
     def is_light(self, word: str, /) -> bool:
-        """Tell whether a word, as it is indexed, says little about what a text is about."""
+        """Return whether a word, as it is indexed, says little about what a text is about."""
         ...
 
 

@@ -55,11 +55,11 @@ class Neutral:
         """Do nothing: there is nothing to load."""
 
     def reads(self, _text: str) -> bool:
-        """No text is known to be in it."""
+        """Return False: no text is known to be in it."""
         return False
 
     def reads_surely(self, _text: str) -> bool:
-        """No text is known to be in it."""
+        """Return False: no text is known to be in it."""
         return False
 
 

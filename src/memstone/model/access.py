@@ -247,11 +247,11 @@ class Bounds:
         return pool_id(self.key_id, named)
 
     def holds(self, scope: Scope) -> bool:
-        """Whether what belongs to a scope is reached."""
+        """Return whether what belongs to a scope is reached."""
         return self.holds_user(scope.user_id) and self.agent_id in ("", scope.agent_id)
 
     def holds_user(self, user_id: str) -> bool:
-        """Whether a user is reached, by the id under which memories are stored."""
+        """Return whether a user is reached, by the id under which memories are stored."""
         if self.user_id:
             return user_id == self.user_id
         if self.users is Users.ALL:

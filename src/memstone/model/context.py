@@ -37,7 +37,7 @@ class ContextSection:
     lines: tuple[str, ...]
 
     def as_dict(self) -> BlockSection:
-        """As JSON can hold it."""
+        """Return it as JSON can hold it."""
         return {"name": self.name, "heading": self.heading, "lines": list(self.lines)}
 
 
@@ -55,7 +55,7 @@ class Citation:
     memory: str = ""
 
     def as_dict(self) -> BlockCitation:
-        """As JSON can hold it."""
+        """Return it as JSON can hold it."""
         return {
             "memory_id": self.memory_id,
             "turn_id": self.turn_id,
@@ -79,7 +79,7 @@ class SelectedMemory:
     counts: bool = True
 
     def as_dict(self) -> ReceiptChoice:
-        """As JSON can hold it."""
+        """Return it as JSON can hold it."""
         layer = cast("LayerName", str(self.layer))
         return {"id": self.id, "layer": layer, "tokens": self.tokens, "score": self.score, "counts": self.counts}
 
@@ -92,7 +92,7 @@ class OmittedMemory:
     reason: str
 
     def as_dict(self) -> ReceiptOmission:
-        """As JSON can hold it."""
+        """Return it as JSON can hold it."""
         return {"id": self.id, "reason": self.reason}
 
 
@@ -122,7 +122,7 @@ class Receipt:
     """The memories that the answer took something from; None as long as no answer is known."""
 
     def as_dict(self) -> ContextReceipt:
-        """As JSON can hold it."""
+        """Return it as JSON can hold it."""
         return {
             "id": self.id,
             "created_at": self.created_at,
@@ -142,7 +142,10 @@ class Receipt:
         }
 
     def as_stored(self) -> dict[str, Any]:
-        """The same in less room: names stand nowhere twice, and most of what is dropped is dropped for one reason."""
+        """Return the same in less room.
+
+        Names stand nowhere twice, and most of what is dropped is dropped for one reason.
+        """
         runs = groupby(self.dropped, key=attrgetter("reason"))
         return {
             **{name: getattr(self, name) for name in _RECEIPT},
@@ -198,7 +201,7 @@ class ContextPack:
         return bool(self.text)
 
     def as_dict(self) -> ContextBlock:
-        """As JSON can hold it."""
+        """Return it as JSON can hold it."""
         return {
             "text": self.text,
             "stable": self.stable,
@@ -220,7 +223,7 @@ _CHOSEN: Final = attrgetter(*(one.name for one in fields(SelectedMemory)))
 
 
 def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[OmittedMemory]:
-    """One that was dropped, or a reason and the ids of all that were dropped for it."""
+    """Yield each that was dropped, from it alone or from a reason and the ids of all that were dropped for it."""
     if isinstance(run, Mapping):
         return (OmittedMemory(**run),)
     reason, ids = run

@@ -54,7 +54,7 @@ class GateDecision:
     asks_memory: bool = False
 
     def as_dict(self) -> GateResult:
-        """As JSON can hold it."""
+        """Return it as JSON can hold it."""
         return {
             "route": self.route.value,
             "reason": self.reason,

@@ -18,7 +18,7 @@ class Curator(Protocol):
         ...
 
     def read_list(self, text: str, others: Sequence[str]) -> Any:
-        """Two log odds for each of the other texts: that the text changes it, and that it says the same."""
+        """Return two log odds for each of the other texts: that the text changes it, and that it says the same."""
         ...
 
     def judge(self, text: str) -> Any:

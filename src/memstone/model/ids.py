@@ -19,7 +19,9 @@ _made: Final = count()
 
 
 def new_id() -> str:
-    """A random UUID of version 4, as text; a thousand in a row begin alike, so that they lie together in an index.
+    """Return a random UUID of version 4, as text.
+
+    A thousand in a row begin alike, so that they lie together in an index.
 
     Formatted by hand because ``uuid.uuid4()`` builds an object only to print it: this is on the
     path of every write and twice as fast.

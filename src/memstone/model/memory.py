@@ -218,7 +218,7 @@ class RelationRow:
 
 
 def owner_of(scope: Scope) -> Scope:
-    """Whose entities a memory's names become.
+    """Return whose entities a memory's names become.
 
     One person is one entity in all runs and for all agents of a user, so the owner is the user; where no user is named
     it is the agent, else the run. Nothing is ever shared between two owners or two tenants.
@@ -258,14 +258,17 @@ PAUSE: Final = timedelta(minutes=30)
 
 
 def conversation_of(agent_id: str, run_id: str, layer: str, *, own_words: bool) -> Conversation | None:
-    """What a memory is a part of: the turns of a run, or what was stored in a run as it was said; None: it is alone."""
+    """Return what a memory is a part of, None if it is alone.
+
+    It is the turns of a run, or what was stored in a run as it was said.
+    """
     if not own_words or not (run_id or layer == Layer.TURN):
         return None
     return agent_id, run_id, str(layer)
 
 
 def goes_on(run_id: str, before: Instant, at: Instant) -> bool:
-    """Whether what is said at a time still belongs to what was said before."""
+    """Return whether what is said at a time still belongs to what was said before."""
     return bool(run_id) or abs(datetime_from_instant(at) - datetime_from_instant(before)) <= PAUSE
 
 

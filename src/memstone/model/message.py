@@ -28,7 +28,7 @@ class Attachment:
     url: str = ""
 
     def as_dict(self) -> dict[str, str]:
-        """As it is stored."""
+        """Return it as it is stored."""
         items = (("type", self.kind), ("name", self.name), ("media_type", self.media_type), ("url", self.url))
         return {name: value for name, value in items if value}
 

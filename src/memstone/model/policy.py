@@ -137,7 +137,7 @@ class RetrievalPolicy:
         return dict(self.recall_scores).get(embedder)
 
     def minimum(self, embedder: str, *, turns: bool = False) -> float | None:
-        """How near in meaning something must be, by the words of this embedder (``provider:model``)."""
+        """Return how near in meaning something must be, by the words of this embedder (``provider:model``)."""
         if turns and self.turn_min_score is not None:
             return self.turn_min_score
         return dict(self.min_scores).get(embedder, self.min_score)

@@ -208,7 +208,7 @@ INT64: Final = range(-(2**63), 2**63)
 
 
 def is_match(where: Where, fields: Lookup | Mapping[str, Any]) -> bool:
-    """Whether something with these fields meets the conditions."""
+    """Return whether something with these fields meets the conditions."""
     lookup = fields.get if isinstance(fields, Mapping) else fields
     return _is_satisfied(where, lookup)
 

@@ -48,7 +48,7 @@ class Scope:
         return not (self.user_id or self.agent_id or self.run_id)
 
     def require_owner(self) -> Scope:
-        """Return this scope, or ``ScopeError`` when nobody is named."""
+        """Return this scope, or raise ``ScopeError`` when nobody is named."""
         if self.is_open:
             raise ScopeError(NO_SCOPE, hint="")
         return self
@@ -65,7 +65,7 @@ def scope_ids(scope: Scope) -> ScopeIds:
 
 @lru_cache(maxsize=1024, typed=True)
 def _validate_scope(tenant_id: str, user_id: object, agent_id: object, run_id: object) -> Scope:
-    """Most calls name the same few people; a scope cannot be changed, so they may share it."""
+    """Check a scope. Most calls name the same few people; a scope cannot be changed, so they may share it."""
     if not isinstance(tenant_id, str) or not tenant_id.strip():
         raise ScopeError(
             f"tenant_id must be the name of a tenant, not {tenant_id!r}", hint="no call can act for all tenants"

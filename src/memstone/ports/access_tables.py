@@ -118,7 +118,7 @@ class Agents(Protocol):
     """The agents of a tenant."""
 
     async def get(self, tenant_id: str, agent_id: str) -> AgentRow | None:
-        """One agent."""
+        """Return one agent."""
         ...
 
     async def put(self, tenant_id: str, agent: AgentRow) -> None:
@@ -130,11 +130,11 @@ class Agents(Protocol):
         ...
 
     async def list_agents(self, tenant_id: str, limit: int, offset: int) -> list[AgentRow]:
-        """Agents by their ids."""
+        """Return agents by their ids."""
         ...
 
     async def count(self, tenant_id: str) -> int:
-        """How many there are."""
+        """Return how many there are."""
         ...
 
     async def remove(self, tenant_id: str, agent_id: str) -> bool:
@@ -158,7 +158,10 @@ class Preferences(Protocol):
     """Values are JSON text. ``scope_key`` is '' for the tenant, else ``user:<id>``, ``agent:<id>`` or ``run:<id>``."""
 
     async def version(self, tenant_id: str) -> str:
-        """Differs after every change to any setting of the tenant; '' when nothing was ever set. One statement."""
+        """Return what differs after every change to any setting of the tenant, '' when nothing was ever set.
+
+        It takes one statement.
+        """
         ...
 
     async def of(self, tenant_id: str, scope_keys: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -174,11 +177,11 @@ class Preferences(Protocol):
         ...
 
     async def list_by_name(self, tenant_id: str, name: str, limit: int) -> list[tuple[str, str]]:
-        """Who has set this: keys with values, in the order of the keys."""
+        """Return who has set this: keys with values, in the order of the keys."""
         ...
 
     async def usage(self, tenant_id: str, user_id: str | None) -> Usage:
-        """How much is stored for a user, or with None for the whole tenant."""
+        """Return how much is stored for a user, or with None for the whole tenant."""
         ...
 
 
@@ -189,7 +192,7 @@ class Admin(Protocol):
     """Whole-tenant questions and acts."""
 
     async def counts(self, tenant_id: str) -> RowCounts:
-        """Rows per mirror: memories, how many of them are turns, events, fulltext, vectors; signals: pending, dead."""
+        """Return rows per mirror: memories, how many are turns, events, fulltext, vectors, signals pending and dead."""
         ...
 
     async def reset(self, tenant_id: str) -> None:
@@ -201,7 +204,7 @@ class Admin(Protocol):
         ...
 
     async def scopes(self, tenant_id: str, field: str, limit: int, offset: int) -> list[tuple[str, int, Instant]]:
-        """The ids in a field of the links, how many memories each has now and when the newest came, most first."""
+        """Return the ids in a field of the links, how many memories each has and when the newest came, most first."""
         ...
 
     async def users_of(self, scope: Scope) -> list[str]:

@@ -62,7 +62,10 @@ class Erasure(Protocol):
     """Finds, removes and counts what belongs to a subject; keyed by scope columns, ``seq`` and memory id."""
 
     async def reach(self, subject: Subject, gone: Collection[str] = ()) -> SubjectVersions:
-        """The versions it concerns, whatever their state; ``gone`` are memories of it that were removed before."""
+        """Return the versions it concerns, whatever their state.
+
+        ``gone`` are memories of it that were removed before.
+        """
         ...
 
     async def versions(self, tenant_id: str, ids: Sequence[str]) -> list[int]:
@@ -77,7 +80,7 @@ class Erasure(Protocol):
         ...
 
     async def words(self, subject: Subject, reach: SubjectVersions) -> RemovedText:
-        """Everything that is going to be removed and holds words."""
+        """Return everything that is going to be removed and holds words."""
         ...
 
     async def unlink(self, subject: Subject, seqs: Sequence[int]) -> int:
@@ -101,7 +104,7 @@ class Erasure(Protocol):
         ...
 
     async def list_memories_once_seen(self, subject: Subject) -> list[str]:
-        """Memories whose history tells that the user once saw them, though they no longer do."""
+        """Return memories whose history tells that the user once saw them, though they no longer do."""
         ...
 
     async def rename_changes(self, subject: Subject) -> int:
@@ -117,11 +120,11 @@ class Erasure(Protocol):
         ...
 
     async def count_rows(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
-        """How many rows of a subject are there, by table; ``until`` looks only at what was stored by then."""
+        """Return how many rows of a subject are there, by table; ``until`` looks only at what was stored by then."""
         ...
 
     async def names(self, tenant_id: str, column: str) -> list[str]:
-        """Every ``user_id``, ``agent_id``, ``run_id`` or ``memory_id`` that any table names."""
+        """Return every ``user_id``, ``agent_id``, ``run_id`` or ``memory_id`` that any table names."""
         ...
 
 
@@ -163,7 +166,7 @@ class Vault(Protocol):
         ...
 
     async def secrets(self) -> list[tuple[str, str, StoredSecret]]:
-        """Every secret of all tenants, the keys among them: tenant, name and what it is."""
+        """Return every secret of all tenants, the keys among them: tenant, name and what it is."""
         ...
 
     async def put_secrets(self, secrets: Sequence[tuple[str, str, StoredSecret]]) -> None:
@@ -171,7 +174,7 @@ class Vault(Protocol):
         ...
 
     async def secret(self, tenant_id: str, name: str) -> StoredSecret | None:
-        """Another secret of a tenant, by its name."""
+        """Return another secret of a tenant, by its name."""
         ...
 
     async def put_secret(self, tenant_id: str, name: str, secret: StoredSecret | None) -> None:
@@ -195,5 +198,5 @@ class Vault(Protocol):
         ...
 
     async def forget_copy(self, tenant_id: str, path: str) -> None:
-        """A copy is no more."""
+        """Forget a copy that is no more."""
         ...

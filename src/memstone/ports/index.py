@@ -41,7 +41,7 @@ class DenseHits(HitColumns[DenseHit]):
 
     @classmethod
     def of(cls, hits: Sequence[DenseHit]) -> DenseHits:
-        """Hits as columns, unless they are; those that are ``extra`` come last."""
+        """Return hits as columns, unless they are; those that are ``extra`` come last."""
         if isinstance(hits, cls):
             return hits
         import numpy as np
@@ -79,7 +79,7 @@ class VectorIndex(Protocol):
         ...
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
-        """Best first; then those of ``also`` that have a vector."""
+        """Return the hits best first; then those of ``also`` that have a vector."""
         ...
 
     async def forget(self, tenant_id: str) -> None:
@@ -123,7 +123,7 @@ class TextHits(HitColumns[TextHit]):
 
     @classmethod
     def of(cls, hits: Sequence[TextHit]) -> TextHits:
-        """Hits as columns, unless they are."""
+        """Return hits as columns, unless they are."""
         if isinstance(hits, cls):
             return hits
         import numpy as np
@@ -161,7 +161,7 @@ class TextIndex(Protocol):
         ...
 
     async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
-        """Whether anything in this scope was said on, or speaks of, one of these days (as the full text holds them)."""
+        """Return whether anything in this scope was said on, or speaks of, one of these days, in full-text form."""
         ...
 
     async def forget(self, tenant_id: str) -> None:
@@ -259,7 +259,7 @@ class VectorStore(Protocol):
         ...
 
     async def get(self, collection: str, point_id: str) -> Point | None:
-        """One point."""
+        """Return one point."""
         ...
 
     async def search(
@@ -269,7 +269,7 @@ class VectorStore(Protocol):
         ...
 
     async def scan(self, collection: str, where: Where | None = None, limit: int = 100) -> list[Point]:
-        """Points that match, in the order of their ids."""
+        """Return points that match, in the order of their ids."""
         ...
 
     async def reset(self) -> None:
@@ -296,11 +296,11 @@ class FullText(Protocol):
         ...
 
     async def match(self, query: TextQuery, limit: int) -> list[tuple[int, float]]:
-        """Best first, higher is better. Rows outside the scope tokens are never looked at."""
+        """Return matches best first, higher is better. Rows outside the scope tokens are never looked at."""
         ...
 
     async def partition(self, tenant_id: str, user_id: str, since: int | None) -> list[TextRow]:
-        """All indexed rows of a user (``since=None``), or what became of those that changed later, by ``seq``."""
+        """Return all indexed rows of a user (``since=None``), or what became of those changed later, by ``seq``."""
         ...
 
 
@@ -391,7 +391,7 @@ class VectorRows(Protocol):
         ...
 
     async def stamp(self, tenant_id: str, user_id: str) -> int:
-        """Grows with every change of this user's vectors or links."""
+        """Return a number that grows with every change of this user's vectors or links."""
         ...
 
     async def stamps(self, tenant_id: str, users: Sequence[str]) -> tuple[int, ...]:
@@ -399,11 +399,11 @@ class VectorRows(Protocol):
         ...
 
     async def has_change(self, tenant_id: str, user_id: str, stamp: int) -> bool:
-        """Whether the log still holds the change that gave this stamp; not after a reset."""
+        """Return whether the log still holds the change that gave this stamp; not after a reset."""
         ...
 
     async def partition(self, tenant_id: str, user_id: str, signature: str, since: int | None) -> list[VectorRow]:
-        """All indexed rows of a user (``since=None``), or what became of those that changed later."""
+        """Return all indexed rows of a user (``since=None``), or what became of those that changed later."""
         ...
 
     async def changes_after(self, tenant_id: str, cursor: int, limit: int) -> list[tuple[int, int]]:
@@ -411,7 +411,10 @@ class VectorRows(Protocol):
         ...
 
     async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
-        """What these versions are now, once for each of their links; one that has left the index is not there."""
+        """Return what these versions are now, once for each of their links.
+
+        One that has left the index is not there.
+        """
         ...
 
     async def many(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
@@ -423,11 +426,11 @@ class VectorRows(Protocol):
         ...
 
     async def list_missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
-        """Indexed versions without a vector of this signature, by ``seq``."""
+        """Return indexed versions without a vector of this signature, by ``seq``."""
         ...
 
     async def missing_count(self, tenant_id: str, signature: str) -> int:
-        """How many there are."""
+        """Return how many there are."""
         ...
 
     async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
@@ -439,7 +442,7 @@ class Indexes(Protocol):
     """Which vector spaces a tenant has."""
 
     async def all(self, tenant_id: str) -> list[IndexInfo]:
-        """Every signature ever used and not dropped."""
+        """Return every signature ever used and not dropped."""
         ...
 
     async def state(self, tenant_id: str, signature: str) -> str | None:

@@ -121,7 +121,7 @@ class Io(Protocol):
         ...
 
     def turn(self) -> AbstractAsyncContextManager[Any]:
-        """Held during short work that waits for nothing outside this process.
+        """Return what is held during short work that waits for nothing outside this process.
 
         Threads that do such work at once only hand the interpreter to and fro: one after the other is faster. On an
         event loop nothing is held.
@@ -201,9 +201,9 @@ class Observer(Protocol):
     """Is told how long steps take and what was decided, never what anything says. It must be quick and never raise."""
 
     def took(self, step: str, seconds: float) -> None:
-        """A step is over: ``search.retrieve``, ``context.plan``, ``learn.settle`` and so on."""
+        """Note that a step is over: ``search.retrieve``, ``context.plan``, ``learn.settle`` and so on."""
         ...
 
     def record_gate(self, route: str) -> None:
-        """The gate has sent a message to a part of the memory, or to none."""
+        """Note that the gate has sent a message to a part of the memory, or to none."""
         ...

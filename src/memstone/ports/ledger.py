@@ -213,7 +213,10 @@ class Ledger(Protocol):
         ...
 
     def of(self, tenant_id: str) -> Ledger:
-        """The same store for the units of one tenant; a database that keeps tenants apart lets them see no other."""
+        """Return the same store for the units of one tenant.
+
+        A database that keeps tenants apart shows them no other.
+        """
         ...
 
     async def ensure_room(self, *, by_writing: bool = False) -> None:

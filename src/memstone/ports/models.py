@@ -40,7 +40,7 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Any:
-        """One unit vector per text, as a 2-d float32 array."""
+        """Return one unit vector per text, as a 2-d float32 array."""
         ...
 
 
@@ -68,7 +68,7 @@ class WordEmbedder(Embedder, Protocol):
         ...
 
     async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Vector]:
-        """For each pair the second text as it is meant right after the first ('' : alone), with its words."""
+        """Return for each pair the second text as it is meant right after the first ('' : alone), with its words."""
         ...
 
     def words(self, text: str) -> Sequence[str]:
@@ -123,7 +123,7 @@ class Llm(Protocol):
         ...
 
     async def generate(self, prompt: Prompt) -> Reply:
-        """One answer."""
+        """Return one answer."""
         ...
 
 
@@ -173,7 +173,7 @@ class PairReader(Protocol):
     """
 
     def reads(self, task: str) -> bool:
-        """Whether this task is known here."""
+        """Return whether this task is known here."""
         ...
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:

@@ -106,7 +106,10 @@ class CopyableLedger(Protocol):
         ...
 
     def is_own(self, path: Path) -> bool:
-        """Whether that is a file of the store itself. Nobody else opens one: closing it would cost SQLite its locks."""
+        """Return whether that is a file of the store itself.
+
+        Nobody else opens one: closing it would cost SQLite its locks.
+        """
         ...
 
     async def backup(
@@ -119,7 +122,7 @@ class CopyableLedger(Protocol):
         ...
 
     async def inspect(self, path: Path) -> dict[str, Any]:
-        """The manifest of a backup, after checking it against everything in the file; ``Corrupted`` when that fails."""
+        """Return the manifest of a backup, checked against everything in the file; ``Corrupted`` when that fails."""
         ...
 
     async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
@@ -164,7 +167,7 @@ class CopyableLedger(Protocol):
         ...
 
     async def traces(self, look: Look) -> dict[str, int]:
-        """How many pieces the raw bytes of each file hold that no row holds."""
+        """Return how many pieces the raw bytes of each file hold that no row holds."""
         ...
 
 
@@ -223,7 +226,10 @@ class Tables(Protocol):
     """An open database: its tables and their rows. It blocks, so it is used within ``Io.run``."""
 
     def columns(self) -> Mapping[str, frozenset[str]]:
-        """The columns of every plain table; views and virtual tables are left out, for they run what they say."""
+        """Return the columns of every plain table.
+
+        Views and virtual tables are left out, for they run what they say.
+        """
         ...
 
     def rows(self, table: str, order: Sequence[str]) -> Iterator[dict[str, Any]]:

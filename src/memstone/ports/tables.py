@@ -41,7 +41,7 @@ class Memories(Protocol):
         ...
 
     async def is_taken(self, tenant_id: str, memory_id: str) -> bool:
-        """Whether there is or was a memory of this id, whoever sees it: for choosing another, never to be told."""
+        """Return whether there is or was a memory of this id, whoever sees it: to choose another, never to be told."""
         ...
 
     async def last(self, tenant_id: str, memory_id: str) -> Record | None:
@@ -49,15 +49,15 @@ class Memories(Protocol):
         ...
 
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[FoundMemory]:
-        """Matching memories, each once, newest first."""
+        """Return matching memories, each once, newest first."""
         ...
 
     async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[FoundMemory]:
-        """Matching memories, each once, by when their first version was stored, the last one first."""
+        """Return matching memories, each once, by when their first version was stored, the last one first."""
         ...
 
     async def salient(self, where: Where, *, limit: int) -> list[FoundMemory]:
-        """Matching memories, each once, the most salient first; of equals the newest."""
+        """Return matching memories, each once, the most salient first; of equals the newest."""
         ...
 
     async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
@@ -72,11 +72,11 @@ class Memories(Protocol):
         ...
 
     async def count(self, where: Where) -> dict[str, int]:
-        """How many match, by kind."""
+        """Return how many match, by kind."""
         ...
 
     async def tokens(self, where: Where) -> int:
-        """How many tokens all that match are."""
+        """Return how many tokens all that match are."""
         ...
 
     async def current(self, tenant_id: str, memory_id: str) -> Record | None:
@@ -88,11 +88,11 @@ class Memories(Protocol):
         ...
 
     async def at(self, seq: int) -> Record | None:
-        """One version."""
+        """Return one version."""
         ...
 
     async def version(self, tenant_id: str, memory_id: str, version: int) -> Record | None:
-        """One version by its number."""
+        """Return one version by its number."""
         ...
 
     async def strengthen(self, seq: int, salience: float, anchor_at: Instant) -> None:
@@ -108,7 +108,7 @@ class Memories(Protocol):
         ...
 
     async def among(self, seqs: Sequence[int], where: Where) -> list[FoundMemory]:
-        """Those of ``seqs`` that match, in no particular order."""
+        """Return those of ``seqs`` that match, in no particular order."""
         ...
 
     async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
@@ -136,7 +136,7 @@ class Links(Protocol):
         ...
 
     async def find_existing_dedupes(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
-        """Which of these dedupe values a current version holds."""
+        """Return which of these dedupe values a current version holds."""
         ...
 
     async def release(self, tenant_id: str, seq: int) -> None:
@@ -164,11 +164,11 @@ class Events(Protocol):
         ...
 
     async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
-        """Events with a larger ``seq``, oldest first."""
+        """Return events with a larger ``seq``, oldest first."""
         ...
 
     async def one(self, tenant_id: str, event_id: str) -> Event | None:
-        """One event by its id."""
+        """Return one event by its id."""
         ...
 
     async def list_for_memory(self, tenant_id: str, memory_id: str) -> list[Event]:
@@ -180,7 +180,7 @@ class Events(Protocol):
         ...
 
     async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
-        """Events of a scope (of everybody when nobody is named) with a larger ``seq``, oldest first."""
+        """Return events of a scope (of everybody when nobody is named) with a larger ``seq``, oldest first."""
         ...
 
     async def newest(self, scope: Scope, done: EventFilter, below: int | None, limit: int) -> list[Event]:
@@ -195,7 +195,7 @@ class Events(Protocol):
         ...
 
     async def find_known_ids(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
-        """Which of these events of a memory are recorded."""
+        """Return which of these events of a memory are recorded."""
         ...
 
 
@@ -213,7 +213,7 @@ class HitColumns(Sequence[Hit]):
 
     @abstractmethod
     def __iter__(self) -> Iterator[Hit]:
-        """All of them, one after the other."""
+        """Return all of them, one after the other."""
 
     def __len__(self) -> int:
         return len(self.seqs)
@@ -244,7 +244,10 @@ class Entities(Protocol):
     """
 
     async def find_by_norms(self, owner: Scope, norms: Sequence[str]) -> list[EntityRow]:
-        """The owner's entities with exactly these normal forms, whatever their type; ``mentions`` is not counted."""
+        """Return the owner's entities with exactly these normal forms, whatever their type.
+
+        ``mentions`` is not counted.
+        """
         ...
 
     async def put(self, rows: Iterable[EntityRow]) -> None:
@@ -267,11 +270,11 @@ class Entities(Protocol):
         ...
 
     async def of(self, scope: Scope, norms: Sequence[str]) -> list[EntityRow]:
-        """Entities with these normal forms of every owner that a scope reaches."""
+        """Return entities with these normal forms of every owner that a scope reaches."""
         ...
 
     async def by_role(self, tenant_id: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
-        """The ids of entities that stand in a relation to an entity: pairs of the relation and the target's id."""
+        """Return the ids of entities in a relation to an entity: pairs of the relation and the target's id."""
         ...
 
     async def memories_of(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> dict[str, list[int]]:
@@ -279,7 +282,7 @@ class Entities(Protocol):
         ...
 
     async def neighbours(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> list[tuple[str, EntityRow]]:
-        """One hop over relations, either way: an entity's id and who is next to it; at most ``most`` for each."""
+        """Return what is one hop away, either way: an entity's id and who is next to it; at most ``most`` for each."""
         ...
 
     async def list_entities(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
@@ -334,7 +337,7 @@ class Provenance(Protocol):
         ...
 
     async def list_superseded(self, scope: Scope, turn_ids: Sequence[str], now: Instant) -> list[SupersededFact]:
-        """Facts of these turns that have been superseded, oldest first, as far as the scope may see both."""
+        """Return facts of these turns that have been superseded, oldest first, as far as the scope may see both."""
         ...
 
 
@@ -363,15 +366,15 @@ class Bulk(Protocol):
     """Rows of any table, for all of a tenant, in the order of their keys."""
 
     async def tables(self) -> list[BulkTable]:
-        """Every table that holds rows of tenants, those first that others refer to."""
+        """Return every table that holds rows of tenants, those first that others refer to."""
         ...
 
     async def tenants(self) -> list[str] | None:
-        """Who has rows; None when the database does not let one look past the tenant one speaks for."""
+        """Return who has rows; None when the database does not let one look past the tenant one speaks for."""
         ...
 
     async def count(self, tenant_id: str, table: BulkTable) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         ...
 
     async def page(self, tenant_id: str, table: BulkTable, after: Sequence[Any] | None, limit: int) -> list[BulkRow]:
@@ -383,7 +386,7 @@ class Bulk(Protocol):
         ...
 
     async def reserve(self, table: BulkTable, count: int) -> list[int]:
-        """Numbers that no row has and none will get, in order."""
+        """Return numbers that no row has and none will get, in order."""
         ...
 
 
@@ -402,14 +405,14 @@ class Metrics(Protocol):
         ...
 
     async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
-        """How many events of facts there were since a moment, by verb.
+        """Return how many events of facts there were since a moment, by verb.
 
         An ``UPDATE`` counts only where it changed a text, and what takes something back does not count.
         """
         ...
 
     async def uses(self, tenant_id: str, user_id: str) -> int:
-        """How often the memories that hold now were shown to a model, through the links of a user."""
+        """Return how often the memories that hold now were shown to a model, through the links of a user."""
         ...
 
     async def hand_over(self, tenant_id: str, old_user: str, new_user: str) -> None:
@@ -432,7 +435,7 @@ class UpkeepRows(Protocol):
         ...
 
     async def older(self, wanted: Older, after: int, limit: int) -> list[MemoryAge]:
-        """Those that are wanted, with a larger ``seq`` than ``after``, by ``seq``."""
+        """Return those that are wanted, with a larger ``seq`` than ``after``, by ``seq``."""
         ...
 
     async def restate(self, record: Record) -> None:
@@ -464,7 +467,7 @@ class UpkeepRows(Protocol):
         ...
 
     async def stale_changes(self, tenant_id: str, until: int, limit: int) -> list[int]:
-        """Entries up to ``until`` after which the same version changed again for the same user.
+        """Return entries up to ``until`` after which the same version changed again for the same user.
 
         Whoever follows the log asks which versions changed since, so without these every answer stays the same.
         """
@@ -496,7 +499,7 @@ class StoredRows(Protocol):
     """Rows by table and key, for all of a tenant, whatever their state."""
 
     async def count(self, tenant_id: str) -> int:
-        """How many rows there are in all tables."""
+        """Return how many rows there are in all tables."""
         ...
 
     async def page(self, tenant_id: str, table: str, after: Key | None, limit: int) -> list[StoredRow]:
@@ -504,7 +507,7 @@ class StoredRows(Protocol):
         ...
 
     async def rows(self, tenant_id: str, table: str, keys: Sequence[Key]) -> list[StoredRow]:
-        """These rows, as they are now."""
+        """Return these rows, as they are now."""
         ...
 
     async def rewrite(self, tenant_id: str, table: str, key: Key, values: Mapping[str, Any]) -> None:

@@ -33,7 +33,10 @@ class Signals(Protocol):
         ...
 
     async def due(self, tenant_id: str | None, now: Instant, limit: int, offset: int = 0) -> list[Scope]:
-        """The scopes in which everything that waits is due, of one tenant or of all; one may be named repeatedly."""
+        """Return the scopes in which everything that waits is due, of one tenant or of all.
+
+        One may be named repeatedly.
+        """
         ...
 
     async def free(self, sessions: Sequence[tuple[Scope, str]], now: Instant) -> int | None:
@@ -49,7 +52,7 @@ class Signals(Protocol):
         ...
 
     async def count_pending(self, scope: Scope) -> int:
-        """How many wait in a scope."""
+        """Return how many wait in a scope."""
         ...
 
     async def mark(
@@ -70,11 +73,11 @@ class Signals(Protocol):
         ...
 
     async def list_unfinished(self, scope: Scope) -> list[Signal]:
-        """All of a scope that wait, were given up, or were passed over, oldest first."""
+        """Return all of a scope that wait, were given up, or were passed over, oldest first."""
         ...
 
     async def passed_over(self, scope: Scope, limit: int) -> list[Signal]:
-        """What was processed in exactly this scope with a problem: it said too little by itself, oldest first."""
+        """Return what was processed in exactly this scope with a problem: it said too little alone, oldest first."""
         ...
 
     async def take_up(self, tenant_id: str, ids: Iterable[str]) -> None:
@@ -82,7 +85,7 @@ class Signals(Protocol):
         ...
 
     async def is_known(self, scope: Scope) -> bool:
-        """Whether anything was ever kept for later in exactly this scope."""
+        """Return whether anything was ever kept for later in exactly this scope."""
         ...
 
     async def clear(self, scope: Scope) -> None:
@@ -94,7 +97,7 @@ class Signals(Protocol):
         ...
 
     async def find_known_ids(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
-        """Which of these are there, whatever their state."""
+        """Return which of these are there, whatever their state."""
         ...
 
     async def remove(self, tenant_id: str, ids: Sequence[str]) -> None:
@@ -114,23 +117,23 @@ class Suppressions(Protocol):
         ...
 
     async def lift(self, tenant_id: str, dedupe: str) -> None:
-        """The person said it again."""
+        """Lift it: the person said it again."""
         ...
 
     async def any(self, tenant_id: str) -> bool:
-        """Whether anything was deleted by a person."""
+        """Return whether anything was deleted by a person."""
         ...
 
     async def has(self, tenant_id: str, dedupe: str) -> bool:
-        """Whether it was deleted by a person."""
+        """Return whether it was deleted by a person."""
         ...
 
     async def since(self, tenant_id: str, dedupe: str) -> Instant | None:
-        """When a person deleted it; None when nobody did."""
+        """Return when a person deleted it; None when nobody did."""
         ...
 
     async def turns(self, tenant_id: str, turn_ids: Sequence[str]) -> set[str]:
-        """Which of these turns are the evidence of something that a person deleted, or asked for that."""
+        """Return which of these turns are the evidence of something that a person deleted, or asked for that."""
         ...
 
     async def page(self, tenant_id: str, after: str, limit: int) -> list[tuple[str, str, Instant]]:
@@ -138,7 +141,7 @@ class Suppressions(Protocol):
         ...
 
     async def evidence(self, tenant_id: str, turn_ids: Sequence[str]) -> list[tuple[str, str, Mapping[str, Any]]]:
-        """These turns again, each with a memory that came of it and was deleted since: its id, and what was noted."""
+        """Return turns of which a memory was deleted since, each with the memory's id and what was noted."""
         ...
 
 
@@ -187,7 +190,7 @@ class Jobs(Protocol):
         ...
 
     async def figures(self, tenant_id: str) -> list[JobFigures]:
-        """How often each task ended how, and what that took on average (time) and in all (tokens)."""
+        """Return how often each task ended how, and what that took on average (time) and in all (tokens)."""
         ...
 
     async def forget(self, scope: Scope) -> None:
@@ -233,11 +236,11 @@ class Receipts(Protocol):
         ...
 
     async def find_known_ids(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
-        """Which of these are kept."""
+        """Return which of these are kept."""
         ...
 
     async def list_erasures(self, tenant_id: str, since: Instant) -> list[ErasureRecord]:
-        """Who was erased since a moment: whoever keeps a receipt of before must leave theirs out."""
+        """Return who was erased since a moment: whoever keeps a receipt of before must leave theirs out."""
         ...
 
     async def get(self, tenant_id: str, receipt_id: str) -> dict[str, Any] | None:
@@ -245,11 +248,11 @@ class Receipts(Protocol):
         ...
 
     async def find_with_owner(self, tenant_id: str, receipt_id: str) -> tuple[Scope, dict[str, Any]] | None:
-        """Who was asked about, and the body of a receipt, or None."""
+        """Return who was asked about, and the body of a receipt, or None."""
         ...
 
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
-        """Who was asked about, or None."""
+        """Return who was asked about, or None."""
         ...
 
     async def amend(self, tenant_id: str, receipt_id: str, body: Mapping[str, Any]) -> None:
@@ -280,7 +283,7 @@ class Calibration(Protocol):
         ...
 
     async def sample(self, scope: Scope, signature: str, most: int) -> tuple[int, list[bytes]]:
-        """How many vectors a scope has, and about ``most`` of them: spread evenly, and the same every time."""
+        """Return how many vectors a scope has, and about ``most`` of them: spread evenly, and the same every time."""
         ...
 
 
@@ -295,7 +298,7 @@ class Continuations(Protocol):
         ...
 
     async def find_end(self, tenant_id: str, user_id: str, began: str) -> str | None:
-        """Where an answer of this user's chat ended, or None."""
+        """Return where an answer of this user's chat ended, or None."""
         ...
 
     async def hand_over(self, tenant_id: str, old_user: str, new_user: str) -> None:

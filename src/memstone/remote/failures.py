@@ -55,7 +55,7 @@ def _without(response: HttpResponse, key: str) -> HttpResponse:
 
 
 def is_passing(response: HttpResponse) -> bool:
-    """Whether the same request may be answered a moment later."""
+    """Return whether the same request may be answered a moment later."""
     if response.status == HTTPStatus.TOO_MANY_REQUESTS:
         return True
     body = problem_of(response)
@@ -77,7 +77,7 @@ def _make_error(body: Mapping[str, Any], response: HttpResponse) -> MemstoneErro
 
 
 def _foreign(response: HttpResponse, host: str) -> MemstoneError:
-    """Somebody who is not Memstone answered: a proxy, or another service."""
+    """Return the error for an answer of somebody who is not Memstone: a proxy, or another service."""
     text = f"{host} answered {response.status}"
     if response.status == HTTPStatus.UNAUTHORIZED:
         return Unauthenticated(text)

@@ -190,7 +190,7 @@ def _checked_key(key: str) -> str:
 
 
 async def _each(records: ExportLines) -> AsyncIterator[Mapping[str, Any]]:
-    """Lines one by one, whether they are there or come over a loop."""
+    """Yield lines one by one, whether they are there or come over a loop."""
     if isinstance(records, AsyncIterable):
         async for record in records:
             yield record
@@ -200,7 +200,7 @@ async def _each(records: ExportLines) -> AsyncIterator[Mapping[str, Any]]:
 
 
 async def _pages(lines: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[list[Any]]:
-    """Lines in pieces that a service takes at once; one piece, though empty, when there are none."""
+    """Yield lines in pieces that a service takes at once; one piece, though empty, when there are none."""
     page, size, any_sent = list[Any](), 0, False
     async for line in lines:
         record = plain(line, "records")

@@ -91,7 +91,7 @@ def _person_sources(policy: Identity) -> list[str]:
 
 
 def _find_named_users(headers: Mapping[str, str], body: Mapping[str, Any], persons: list[str]) -> Iterator[str]:
-    """Whom a request names: by our own header, by the configured sources in their order, by a header that is known."""
+    """Yield whom a request names: by our own header, by configured sources in their order, by a known header."""
     own, known = (f"header:{name}" for name in (OWN_HEADER, FORMER_HEADER)), (f"header:{name}" for name in USER_HEADERS)
     for source in (*own, *persons, *known):
         kind, _, name = source.partition(":")
@@ -180,7 +180,7 @@ class Authenticator:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def admit(self, request: Request) -> Caller:
-        """Return the caller behind a request, or ``Unauthenticated``."""
+        """Return the caller behind a request, or raise ``Unauthenticated``."""
         token = token_of(request)
         if not token:
             if self._open and is_local(request):
@@ -220,12 +220,12 @@ class Authenticator:
         return await engine.ask(keys.authenticate_key, token)
 
     def _holds(self, known: ApiKey | AuthenticatedAccount) -> bool:
-        """Whether a key or a token has not expired meanwhile."""
+        """Return whether a key or a token has not expired meanwhile."""
         until = known.expires_at if isinstance(known, ApiKey) else known.until
         return until is None or self._memory.engine.runtime.now() < until
 
     def knows(self, token: str) -> bool:
-        """Whether a key was recognised before, at whatever time; it may have ended since."""
+        """Return whether a key was recognised before, at whatever time; it may have ended since."""
         return _access_named(token) in self._known
 
     def forget(self) -> None:
@@ -253,7 +253,7 @@ class Authenticator:
         return self._memory.engine.runtime.policy.identity
 
     def narrow_to_user(self, caller: Caller, headers: Headers) -> Caller:
-        """The same caller in a request whose headers name a user: it is about that user, whatever else it says."""
+        """Return the same caller for a request whose headers name a user: it is about them, whatever else it says."""
         named = user_in_headers(read_headers(headers), self._identity)
         if not named:
             return caller
@@ -305,7 +305,7 @@ def _require_verb(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
 
 
 async def _admit_chat_caller(caller: Annotated[Caller, Depends(admit_caller)]) -> Caller:
-    """Who may chat: it spends what a model costs and is learned from, which takes more than reading.
+    """Admit a caller who may chat: it spends what a model costs and is learned from, which takes more than reading.
 
     Whom a chat is about is decided by the gateway, which goes on without memory where others refuse.
     """
@@ -350,7 +350,7 @@ def _wrap_endpoint(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def asks_who(dependant: Dependant) -> bool:
-    """Whether a route is for those only who show who they are."""
+    """Return whether a route is for those only who show who they are."""
     return dependant.call in (admit_caller, admitted_by_name) or any(map(asks_who, dependant.dependencies))
 
 
@@ -381,7 +381,7 @@ def resolve_scope(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_bound(caller: Caller) -> bool:
-    """Whether who names nobody means somebody: the one user or agent of a key, or its own pool."""
+    """Return whether who names nobody means somebody: the one user or agent of a key, or its own pool."""
     bounds = caller.bounds
     return not bounds.is_open and bool(bounds.user_id or bounds.agent_id or bounds.unnamed)
 

@@ -99,7 +99,7 @@ class Reception:
         return answer
 
     async def refresh(self, request: Request, token: str) -> dict[str, Any]:
-        """Other tokens for one that is used up by it."""
+        """Return other tokens for one that is used up by it."""
         self._failures.check(request)
         try:
             return await self._engine_of(None).run(
@@ -158,20 +158,23 @@ class Reception:
         return self._state.failures
 
     def _engine_of(self, tenant_id: str | None) -> Engine:
-        """Not as the caller reaches it: who logs in reaches nothing yet, and accounts are beyond everybody's bounds."""
+        """Return the engine, not as the caller reaches it.
+
+        Who logs in reaches nothing yet, and accounts are beyond everybody's bounds.
+        """
         memory = self._state.memory if tenant_id is None else self._state.memory.acting_for(tenant_id)
         return memory.engine
 
 
 def person_of(caller: Caller) -> Any:
-    """Who is logged in; ``Forbidden`` for a key, which is nobody."""
+    """Return who is logged in; raise ``Forbidden`` for a key, which is nobody."""
     if caller.person is None:
         raise Forbidden("this is a key, not a login session", hint="log in: POST /v1/auth/login")
     return caller.person
 
 
 def lifetimes_of(settings: AccountSettings) -> Lifetimes:
-    """How long tokens are valid."""
+    """Return how long tokens are valid."""
     return Lifetimes(
         round(settings.access_minutes * _MINUTE),
         round(settings.refresh_days * _DAY),

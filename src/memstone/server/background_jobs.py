@@ -81,11 +81,11 @@ class Works:
         return job
 
     def of(self, tenant_id: str) -> list[BackgroundJob]:
-        """Those of a tenant, newest first."""
+        """Return those of a tenant, newest first."""
         return [job for job in reversed(self._jobs.values()) if job.tenant_id == tenant_id]
 
     def one(self, tenant_id: str, job_id: str) -> BackgroundJob:
-        """One of them, or ``NotFoundError``."""
+        """Return one of them, or raise ``NotFoundError``."""
         job = self._jobs.get(job_id)
         if job is None or job.tenant_id != tenant_id:
             raise NotFoundError(f"no job {job_id}", hint="jobs from before a restart are in /v1/jobs")

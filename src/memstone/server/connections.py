@@ -85,12 +85,12 @@ class Connections:
             metrics.CONNECTIONS.dec()
 
     def mark_waiting(self, connection: BoundedProtocol) -> None:
-        """The caller owes bytes; one that waits already keeps its place."""
+        """Note that the caller owes bytes; one that waits already keeps its place."""
         if connection in self._open:
             self._waiting.setdefault(connection)
 
     def mark_busy(self, connection: BoundedProtocol) -> None:
-        """A whole request has come."""
+        """Note that a whole request has come."""
         self._waiting.pop(connection, None)
 
     async def answer(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -218,12 +218,12 @@ class BoundedProtocol(H11Protocol):
         self._watch_writes()
 
     def pause_writing(self) -> None:
-        """The caller reads more slowly than the answer is made: watch that they read at all."""
+        """Watch that the caller reads at all: they read more slowly than the answer is made."""
         super().pause_writing()
         self._watch_writes()
 
     def resume_writing(self) -> None:
-        """The caller has read."""
+        """Note that the caller has read."""
         if not self.transport.is_closing():
             self._stop_watching()
         super().resume_writing()
@@ -271,7 +271,7 @@ class BoundedProtocol(H11Protocol):
 
 
 def within_descriptors(settings: ConnectionSettings) -> ConnectionSettings:
-    """The same settings with as many connections as this process may have files open, which is raised if it can be.
+    """Return the same settings with as many connections as this process may have files open, raising that if it can.
 
     Every request may need a second descriptor, to the service that runs the model.
     """
@@ -323,7 +323,10 @@ class ProxyAddresses:
         await self._app(scope, receive, send)
 
     def _client_of(self, headers: Headers, proxy: tuple[str, int]) -> tuple[str, int]:
-        """The last address that no trusted proxy has; what cannot be read is nobody's, and leaves the proxy's own."""
+        """Return the last address that no trusted proxy has.
+
+        What cannot be read is nobody's, and leaves the proxy's own.
+        """
         client = proxy
         for text in list(_forwarded_addresses(headers.getlist(self._header), self._header))[-_MOST_HOPS:][::-1]:
             address = parse_address(text)
@@ -365,7 +368,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def is_local(request: HTTPConnection) -> bool:
-    """Whether a request was made on this machine, and not passed on by a proxy that runs here."""
+    """Return whether a request was made on this machine, and not passed on by a proxy that runs here."""
     if request.client is None or not _PROXY_MARKS.isdisjoint(request.headers):
         return False
     address = parse_address(request.client.host)

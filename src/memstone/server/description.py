@@ -68,7 +68,7 @@ def install_openapi_route(app: FastAPI) -> None:
 
 
 def _add_problem_response(made: dict[str, Any]) -> None:
-    """With the problems that a route may answer: described once, and referred to."""
+    """Add the problems that a route may answer: described once, and referred to."""
     parts = made["components"]
     for name in _UNUSED:
         parts["schemas"].pop(name, None)
@@ -84,7 +84,7 @@ def _add_problem_response(made: dict[str, Any]) -> None:
 
 
 def _add_security(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
-    """With how a key is shown: to every route but those that are for everybody."""
+    """Add how a key is shown: to every route but those that are for everybody."""
     made["components"]["securitySchemes"] = _KEYS
     made["security"] = [{name: []} for name in _KEYS]
     for route in routes:
@@ -94,7 +94,7 @@ def _add_security(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
 
 
 def _drop_unused_schemas(made: dict[str, Any]) -> None:
-    """Without the forms that only others were made of."""
+    """Remove the forms that only others were made of."""
     schemas = made["components"]["schemas"]
     while unused := set(schemas) - set(_schema_references(made)):
         for name in unused:
@@ -114,7 +114,7 @@ def _schema_references(value: Any) -> Iterator[str]:
 
 
 def _drop_titles(made: dict[str, Any]) -> None:
-    """Without the titles of fields and forms, which only say their names again."""
+    """Remove the titles of fields and forms, which only say their names again."""
     for form in made["components"]["schemas"].values():
         _drop_title(form)
     for operations in made["paths"].values():

@@ -114,7 +114,7 @@ _OF_STORES: Final = frozenset((*_error_codes(errors.StorageError), *_error_codes
 
 
 def hide_store_details(answer: Any) -> Any:
-    """An answer whose notes of failures name code and kind, and leave what a store said about itself to the log."""
+    """Return an answer whose notes of failures name code and kind; what a store said about itself is for the log."""
     if isinstance(answer, (list, tuple)):
         return [hide_store_details(one) for one in answer]
     if not isinstance(answer, Mapping):
@@ -211,7 +211,7 @@ def _invalid_json_response(request: Request) -> JSONResponse:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    """Every method for which there is a route at this path; the framework knows those of the first one only."""
+    """Return every method for which there is a route at this path; the framework knows those of the first one only."""
     here = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted({method for route in here for method in getattr(route, "methods", None) or ()})
 

@@ -75,7 +75,7 @@ class Failures:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def check(self, request: HTTPConnection) -> None:
-        """``TooManyRequests`` with the time to wait, if too much of what came from this address was wrong."""
+        """Raise ``TooManyRequests`` with the time to wait, if too much of what came from this address was wrong."""
         left = self._of(address_of(request))
         if self._per_second and left < 1:
             REFUSED.inc()
@@ -86,7 +86,7 @@ class Failures:
             )
 
     def note(self, request: HTTPConnection) -> None:
-        """Something that came from this address was wrong."""
+        """Note that something that came from this address was wrong."""
         FAILED_LOGINS.inc()
         if not self._per_second:
             return
@@ -106,7 +106,10 @@ class Failures:
 
 
 def address_of(request: HTTPConnection) -> str:
-    """Where a request comes from; of version 6 the network: one machine has as many of its addresses as it likes."""
+    """Return where a request comes from.
+
+    Of version 6 it is the network: one machine has as many of its addresses as it likes.
+    """
     host = request.client.host if request.client is not None else ""
     address = parse_address(host)
     if address is None:
@@ -135,13 +138,16 @@ class Governor:
         self._known: dict[str, tuple[str, int, float]] = {}
 
     async def admit(self, tenant_id: str) -> None:
-        """``LlmBudgetSpent`` when the day's tokens are used up; the question that crosses the line is still asked."""
+        """Raise ``LlmBudgetSpent`` when the day's tokens are used up.
+
+        The question that crosses the line is still asked.
+        """
         if self._per_day and await self.count_spent(tenant_id) >= self._per_day:
             metrics.LLM_CALLS.labels("refused").inc()
             raise LlmBudgetSpent(f"today's {self._per_day:,} tokens are used up")
 
     async def count_spent(self, tenant_id: str) -> int:
-        """How much a tenant has spent today."""
+        """Return how much a tenant has spent today."""
         now = self._now()
         day, total, at = self._known.get(tenant_id, ("", 0, 0.0))
         if day == now[:_DAY] and time.monotonic() - at < _FRESH:
@@ -192,7 +198,7 @@ class GovernedLlm:
         return GovernedLlm(self.inner, self._governor, tenant_id)
 
     async def generate(self, prompt: Prompt) -> Reply:
-        """One answer, within the budget."""
+        """Return one answer, within the budget."""
         await self._governor.admit(self._tenant)
         try:
             reply = await self.inner.generate(prompt)

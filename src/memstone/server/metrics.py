@@ -43,11 +43,11 @@ class MetricsObserver:
     """See ``memstone.ports.io.Observer``: what an engine tells becomes figures of this process."""
 
     def took(self, step: str, seconds: float) -> None:
-        """A step is over."""
+        """Note that a step is over."""
         STEPS.labels(step).observe(seconds)
 
     def record_gate(self, route: str) -> None:
-        """The gate has decided."""
+        """Note that the gate has decided."""
         GATE.labels(route).inc()
 
 
@@ -135,7 +135,7 @@ class Journal:
             self._lines.popleft()
 
     def of(self, tenant_id: str, now: float) -> Iterator[RequestRecord]:
-        """Those of a tenant's keys, newest first."""
+        """Yield those of a tenant's keys, newest first."""
         for line in reversed(self._lines):
             if line.tenant_id == tenant_id and line.at >= now - self._seconds:
                 yield line

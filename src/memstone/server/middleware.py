@@ -270,5 +270,5 @@ def _is_same_origin(origin: str, host: str) -> bool:
 
 
 def _is_within(length: str, most: int) -> bool:
-    """Whether a declared length is one, and small enough; no number that fits has more digits than the limit."""
+    """Return whether a declared length is one, and small enough; no number that fits has more digits than the limit."""
     return length.isascii() and length.isdigit() and len(length.lstrip("0")) <= len(str(most)) and int(length) <= most

@@ -218,7 +218,10 @@ class _Forward(logging.Handler):
 
 
 def _add_trace(_: Any, __: str, line: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Where something went wrong and of what kind it is; its message may hold what somebody said, and is left out."""
+    """Add where something went wrong and of what kind it is.
+
+    Its message may hold what somebody said, and is left out.
+    """
     error = _error_of(line.pop("exc_info", None))
     if error is not None:
         line["error"] = error.code if isinstance(error, MemstoneError) else type(error).__name__
@@ -300,7 +303,10 @@ class Watcher:
 
 
 def route_of(scope: Scope) -> str:
-    """The route of a request as it is declared; what is asked for besides is one thing, however it is spelled."""
+    """Return the route of a request as it is declared.
+
+    What is asked for besides is one thing, however it is spelled.
+    """
     route = scope.get("route")
     path = getattr(route, "path_format", getattr(route, "path", None))
     if isinstance(path, str):

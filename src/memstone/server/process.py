@@ -60,7 +60,7 @@ class Service(uvicorn.Server):
             self._listening(self.servers[0].sockets[0].getsockname()[1])
 
     async def on_tick(self, counter: int) -> bool:
-        """Now and then write what the log has summed up."""
+        """Write, now and then, what the log has summed up."""
         if counter % _SUM_TICKS == 0 and self._repeats is not None:
             self._repeats.write_sums()
         return await super().on_tick(counter)
@@ -94,7 +94,7 @@ def _lengthen_queue(listener: Any) -> None:
 
 
 def server_config(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
-    """How uvicorn runs an application: with our limits, and without believing what a caller says of its address."""
+    """Return how uvicorn runs an application: with our limits, and never believing a caller about its address."""
     connections = Connections(within_descriptors(settings.connections))
     return uvicorn.Config(
         app,
@@ -149,7 +149,10 @@ class WriteCheck:
         self._reason: str | None = None
 
     async def reason(self) -> str | None:
-        """The reason, after another try where the last is a while ago. Whoever asks waits for it, but not for long."""
+        """Return the reason, after another try where the last is a while ago.
+
+        Whoever asks waits for it, but not for long.
+        """
         if self._trying is None and self._now() >= self._next:
             self._trying = self._tasks.start(failure_of(self._attempt()))
             self._waits_since = self._now() if self._waits_since is None else self._waits_since
@@ -170,7 +173,7 @@ class WriteCheck:
 
 
 async def failure_of(attempt: Awaitable[Any]) -> str | None:
-    """Why an attempt failed, in a word; None if it did not."""
+    """Return why an attempt failed, in a word; None if it did not."""
     try:
         await attempt
     except TimeoutError:

@@ -38,7 +38,10 @@ class ServiceState:
         self.writable = WriteCheck(self.try_store, self.tasks)
 
     async def admit(self, request: Request) -> Caller:
-        """The caller of a request, within their rate; one request counts once, however often it is asked for here."""
+        """Return the caller of a request, within their rate.
+
+        One request counts once, however often it is asked for here.
+        """
         known: Caller | None = getattr(request.state, "caller", None)
         if known is not None:
             return known

@@ -119,7 +119,10 @@ class _Choices:
         return self._auto()
 
     def _auto(self) -> dict[str, Any]:
-        """The remote model that is named, if it has its key; else what the file says; no local one where it is off."""
+        """Return the remote model that is named, if it has its key; else what the file says.
+
+        A local one is left out where it is off.
+        """
         remote = self._remote() if self.values.get("embeddingProviderModel") else None
         if remote is not None and not _lacks_key(remote):
             return {"embedder": remote}
@@ -186,14 +189,14 @@ class _Choices:
         return {}
 
     def _file_options(self, provider: str) -> dict[str, Any]:
-        """How the configuration file reaches a provider, for whatever purpose."""
+        """Return how the configuration file reaches a provider, for whatever purpose."""
         for one in (self.settings.embedder, self.settings.embedder.remote, self.settings.llm):
             if one is not None and one.provider == provider:
                 return {name: one.config[name] for name in _CARRIED if name in one.config}
         return {}
 
     def _connection(self, provider: str) -> dict[str, Any]:
-        """How what is stored reaches it; a key from the file is never sent to an address from the store."""
+        """Return how what is stored reaches it; a key from the file is never sent to an address from the store."""
         options = self.values.get("backendConfigs", {}).get(provider)
         if not options or not options.get("baseUrl"):
             return {}
@@ -201,7 +204,10 @@ class _Choices:
         return {"base_url": self._safe(str(options["baseUrl"])), "api_key": secret}
 
     def _safe(self, url: str) -> str:
-        """An address as a client gets it. Without TLS the machine is pinned; with it, its certificate must fit."""
+        """Return an address as a client gets it.
+
+        Without TLS the machine is pinned; with it, its certificate must fit.
+        """
         safe = self.guard.resolve_url(url)
         return safe.pinned_url if safe.scheme == "http" else safe.text
 
@@ -219,7 +225,7 @@ def _known_backends(wanted: Any) -> None:
 
 
 def _validate_options(kind: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that the adapter accepts; what it complains about names no value."""
+    """Return options that the adapter accepts; what it complains about names no value."""
     values = {option: value for option, value in config.items() if value is not None}
     model: type[BaseModel] = load_adapter(kind, name).Config
     try:

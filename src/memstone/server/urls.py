@@ -80,7 +80,7 @@ class SafeUrl:
 
 
 def resolve_host(host: str, port: int) -> list[str]:
-    """Everything a name stands for, as the system says."""
+    """Return everything a name stands for, as the system says."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(one[4][0]).partition("%")[0] for one in found))
 
@@ -128,7 +128,10 @@ class UrlGuard:
 
 
 def is_public(address: Address) -> bool:
-    """Whether an address is one that anybody may reach; what hides another one inside is judged by that one too."""
+    """Return whether an address is one that anybody may reach.
+
+    What hides another one inside is judged by that one too.
+    """
     if not address.is_global or address.is_multicast or any(address in one for one in _CLOSED):
         return False
     return all(is_public(one) for one in _embedded_addresses(address))
@@ -156,7 +159,7 @@ def _is_nowhere(address: Address) -> bool:
 
 
 def _parse_url(url: str) -> tuple[str, str, int, str]:
-    """Scheme, host, port and path of an address that leaves no room for two opinions."""
+    """Return scheme, host, port and path of an address that leaves no room for two opinions."""
     if not isinstance(url, str) or len(url) > _URL_CHARS:
         raise _url_error("it must be text of a reasonable length")
     # Readers differ in what they make of these, and the one that connects may be another than the one that checks.

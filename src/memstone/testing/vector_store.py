@@ -140,7 +140,7 @@ async def expect_error(error: type[MemstoneError], call: Awaitable[object]) -> M
 
 
 async def fill_collection(store: VectorStore, points: Sequence[Point]) -> None:
-    """A collection of two (or as many as the first point says) dimensions that holds these points."""
+    """Make a collection of two (or as many as the first point says) dimensions that holds these points."""
     await store.create(NAME, len(points[0].vector))
     await store.upsert(NAME, points)
 
@@ -179,7 +179,7 @@ def unit_vector(vector: Sequence[float]) -> list[float]:
 
 
 def cosine_similarity(one: Sequence[float], other: Sequence[float]) -> float:
-    """By its definition."""
+    """Return the cosine by its definition."""
     return sum(a * b for a, b in zip(unit_vector(one), unit_vector(other), strict=True))
 
 
@@ -225,7 +225,7 @@ class VectorStoreSuite:
         run(mode, on_fresh)
 
     def test_the_store_says_what_it_cannot_filter(self, mode: str) -> None:
-        """What it says of itself is what this suite expects of it."""
+        """Check that what it says of itself is what this suite expects of it."""
 
         async def scenario(store: VectorStore) -> None:
             assert_equal(frozenset(Op) - store.capabilities.operators, self.unsupported)
@@ -234,7 +234,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_store_that_answers_is_healthy(self, mode: str) -> None:
-        """Asking does not raise, and changes nothing."""
+        """Check that asking does not raise, and changes nothing."""
 
         async def scenario(store: VectorStore) -> None:
             await store.check_health()
@@ -243,7 +243,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_second_connection_sees_the_same(self, mode: str) -> None:
-        """What is durable is there for whoever connects later."""
+        """Check that what is durable is there for whoever connects later."""
 
         async def on_fresh(io: Io) -> None:
             store = await self.fresh(io)
@@ -258,7 +258,7 @@ class VectorStoreSuite:
         run(mode, on_fresh)
 
     def test_a_lost_connection_is_made_again(self, mode: str) -> None:
-        """Reading and writing go on as if nothing had happened."""
+        """Check that reading and writing go on as if nothing had happened."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("a", [1, 0], {"seq": 1})])
@@ -271,7 +271,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_an_id_may_hold_any_character(self, mode: str, point_id: str) -> None:
-        """It is found, changed and deleted, and no other id is taken for it."""
+        """Check that it is found, changed and deleted, and no other id is taken for it."""
 
         async def scenario(store: VectorStore) -> None:
             other = point_id + "!"
@@ -286,7 +286,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_nobody_sees_the_points_of_another_scope(self, mode: str, scope_field: str) -> None:
-        """Neither in a search nor in a scan, however near they are; names that begin alike are different."""
+        """Check searches and scans, however near the points are; names that begin alike are different."""
 
         async def scenario(store: VectorStore) -> None:
             names = ("alice", "Alice", "alic", "alice ", "alice*", "alice|bob", "al-ice", "al.ice")
@@ -300,7 +300,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_large_payload_comes_back_whole(self, mode: str) -> None:
-        """Tens of thousands of characters, and values inside values."""
+        """Check tens of thousands of characters, and values inside values."""
 
         async def scenario(store: VectorStore) -> None:
             payload = {"text": LONG_TEXT, "metadata.deep": [{"a": [1, None, True, "x"]}], "seq": 1}
@@ -311,7 +311,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_many_points_are_written_and_read_at_once(self, mode: str) -> None:
-        """More than fit in one request of any store."""
+        """Check with more points than fit in one request of any store."""
 
         async def scenario(store: VectorStore) -> None:
             points = [Point(f"{n:04}", [1, n], {"seq": n}) for n in range(1_200)]
@@ -325,7 +325,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_no_limit_is_no_points(self, mode: str) -> None:
-        """Zero asks for nothing and gets nothing."""
+        """Check that zero asks for nothing and gets nothing."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("a", [1, 0])])
@@ -334,7 +334,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_several_may_write_and_search_at_once(self, mode: str) -> None:
-        """What one of them has written is there for all, once."""
+        """Check that what one of them has written is there for all, once."""
 
         async def on_fresh(io: Io) -> None:
             store = await self.fresh(io)
@@ -346,7 +346,7 @@ class VectorStoreSuite:
         run(mode, on_fresh)
 
     def test_collections_are_made_listed_and_dropped(self, mode: str) -> None:
-        """Making one again is no error, nor is dropping what is not there; another dimension is one."""
+        """Check that making one again is no error, nor dropping what is not there; another dimension is one."""
 
         async def scenario(store: VectorStore) -> None:
             await store.create("one", 3)
@@ -362,7 +362,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_collection_made_again_is_empty(self, mode: str) -> None:
-        """Nothing of the old one comes back."""
+        """Check that nothing of the old one comes back."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("a", [1, 0])])
@@ -373,7 +373,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_collection_that_is_not_there_is_an_error_with_a_hint(self, mode: str) -> None:
-        """Whatever it is asked for."""
+        """Check everything that it can be asked for."""
 
         async def scenario(store: VectorStore) -> None:
             for call in (
@@ -390,7 +390,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_point_is_read_back_with_length_one(self, mode: str) -> None:
-        """Id and payload as they were given."""
+        """Check that id and payload are as they were given."""
 
         async def scenario(store: VectorStore) -> None:
             payload = {"user_id": "å/:ß", "seq": 2**53, "metadata.n": -0.5, "metadata.tags": ["a", 1, None]}
@@ -402,7 +402,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_upsert_replaces_vector_and_payload(self, mode: str) -> None:
-        """Also within one call, where the last one counts."""
+        """Check it also within one call, where the last one counts."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("a", [1, 0], {"seq": 1, "layer": "fact"})])
@@ -415,7 +415,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_patch_replaces_the_payload_only(self, mode: str) -> None:
-        """It says whether there was anything to replace; filters see the new payload."""
+        """Check that it says whether there was anything to replace; filters see the new payload."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("a", [1, 0], {"seq": 1, "layer": "fact"})])
@@ -430,7 +430,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_deleted_points_are_gone_and_unknown_ids_are_no_error(self, mode: str) -> None:
-        """The others stay as they are."""
+        """Check that the others stay as they are."""
 
         async def scenario(store: VectorStore) -> None:
             points = [Point(str(n), [1, n], {"seq": n}) for n in range(6)]
@@ -445,7 +445,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_the_same_id_in_two_collections_is_two_points(self, mode: str) -> None:
-        """Collections know nothing of each other."""
+        """Check that collections know nothing of each other."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("a", [1, 0], {"seq": 1})])
@@ -457,7 +457,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_scores_are_cosines_cut_off_at_zero_best_first(self, mode: str) -> None:
-        """Whatever the length of the vectors: the same, a half, at right angles, opposite."""
+        """Check it whatever the length of the vectors: the same, a half, at right angles, opposite."""
 
         async def scenario(store: VectorStore) -> None:
             wanted = {"same": 1.0, "half": 0.5, "right": 0.0, "opposite": 0.0}
@@ -472,7 +472,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_zero_vector_scores_zero(self, mode: str) -> None:
-        """Stored or asked for, it is like nothing."""
+        """Check that, stored or asked for, it is like nothing."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("zero", [0, 0]), Point("one", [1, 0])])
@@ -482,7 +482,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_wrong_vector_is_refused_before_anything_is_written(self, mode: str, wrong: list[float]) -> None:
-        """Too short, too long, not finite; the good points beside it are not written either."""
+        """Check one too short, too long, not finite; the good points beside it are not written either."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("a", [1, 0], {"seq": 1})])
@@ -495,7 +495,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_the_nearest_are_those_of_an_exhaustive_search(self, mode: str) -> None:
-        """Compared with the plain definition in Python."""
+        """Compare with the plain definition in Python."""
 
         async def scenario(store: VectorStore) -> None:
             chance = random.Random(7)  # noqa: S311 - test data
@@ -510,7 +510,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_few_own_points_are_found_behind_thousands_of_others(self, mode: str) -> None:
-        """The filter is part of the search: better points of somebody else take no place."""
+        """Check that the filter is part of the search: better points of somebody else take no place."""
 
         async def scenario(store: VectorStore) -> None:
             foreign = [Point(f"f{n}", [1, n / 1e6], {"user_id": "bob"}) for n in range(2000)]
@@ -522,7 +522,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_filters_choose_what_the_reference_evaluator_chooses(self, mode: str, where: Where) -> None:
-        """In search and in scan; an operator the store cannot do is refused, never ignored."""
+        """Check search and scan; an operator the store cannot do is refused, never ignored."""
 
         async def scenario(store: VectorStore) -> None:
             points = [Point(str(n), [1, n], payload) for n, payload in enumerate(PAYLOADS)]
@@ -538,7 +538,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_limits_cut_after_the_filter(self, mode: str) -> None:
-        """A scan goes in the order of ids, a search in that of scores."""
+        """Check that a scan goes in the order of ids, a search in that of scores."""
 
         async def scenario(store: VectorStore) -> None:
             points = [Point(f"{n:02}", [1, n], {"seq": n}) for n in range(30)]
@@ -551,7 +551,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_a_payload_belongs_to_the_store(self, mode: str) -> None:
-        """Changing what was given, or what was returned, changes nothing that is stored."""
+        """Check that changing what was given, or what was returned, changes nothing that is stored."""
 
         async def scenario(store: VectorStore) -> None:
             payload: dict[str, Any] = {"seq": 1, "metadata.tags": ["a"]}
@@ -564,7 +564,7 @@ class VectorStoreSuite:
         self.play(mode, scenario)
 
     def test_reset_removes_everything(self, mode: str) -> None:
-        """And the store can be used again."""
+        """Check that the store can be used again."""
 
         async def scenario(store: VectorStore) -> None:
             await fill_collection(store, [Point("a", [1, 0])])

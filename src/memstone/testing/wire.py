@@ -89,7 +89,7 @@ class WireServer:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def script(self, *replies: WireReply) -> None:
-        """Answers for the next requests, in order."""
+        """Set answers for the next requests, in order."""
         self._script.extend(replies)
 
     def hang_up(self) -> None:
@@ -208,7 +208,7 @@ def raw_vector(text: str, dimension: int) -> list[float]:
 
 
 def fake_openai(request: WireRequest) -> WireReply:
-    """``POST /v1/embeddings``; answers in reverse, since only ``index`` says what belongs to what."""
+    """Answer ``POST /v1/embeddings`` in reverse, since only ``index`` says what belongs to what."""
     if request.headers.get("authorization") != f"Bearer {KEY}":
         return WireReply(401, json={"error": {"message": "Incorrect API key", "code": "invalid_api_key"}})
     if (request.method, request.path) != ("POST", "/v1/embeddings"):
@@ -231,7 +231,7 @@ def _encode_vector(vector: list[float]) -> str:
 
 
 def fake_ollama(request: WireRequest) -> WireReply:
-    """``POST /api/embeddings`` of a server that has one model."""
+    """Answer ``POST /api/embeddings`` of a server that has one model."""
     if (request.method, request.path) != ("POST", "/api/embeddings"):
         return WireReply(404, json={"error": "no such route"})
     if request.json["model"] != OLLAMA_MODEL:
@@ -256,7 +256,10 @@ def completion_reply(
     tool_calls: Sequence[tuple[str, str]] = (),
     usage: tuple[int, int] = (11, 7),
 ) -> WireReply:
-    """One answer; ``tool_calls`` are names with their arguments as JSON text, ``usage`` tokens read and written."""
+    """Return one answer.
+
+    ``tool_calls`` are names with their arguments as JSON text, ``usage`` tokens read and written.
+    """
     message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": refusal}
     if tool_calls:
         message["tool_calls"] = [_build_tool_call(name, arguments) for name, arguments in tool_calls]
@@ -384,7 +387,7 @@ def _wrong_schema(values: dict[str, Any]) -> WireReply | None:
 
 
 def _is_strict(schema: Any) -> bool:
-    """Every object names all its properties as required and allows no others."""
+    """Return whether every object names all its properties as required and allows no others."""
     if isinstance(schema, list):
         return all(map(_is_strict, schema))
     if not isinstance(schema, dict):
@@ -416,7 +419,7 @@ def relevance_score(query: str, document: str) -> float:
 
 
 def fake_cohere(request: WireRequest) -> WireReply:
-    """``POST /v2/rerank`` of Cohere, as vLLM serves it too."""
+    """Answer ``POST /v2/rerank`` of Cohere, as vLLM serves it too."""
     refused = _find_refusal(request, "/v2/rerank", _COHERE_FIELDS)
     if refused is not None:
         return WireReply(refused[0], json={"id": "07734bd2", "message": refused[1]})
@@ -426,7 +429,7 @@ def fake_cohere(request: WireRequest) -> WireReply:
 
 
 def fake_jina(request: WireRequest) -> WireReply:
-    """``POST /v1/rerank`` of Jina: the documents come back unless one says that they need not."""
+    """Answer ``POST /v1/rerank`` of Jina: the documents come back unless one says that they need not."""
     refused = _find_refusal(request, "/v1/rerank", _JINA_FIELDS)
     if refused is not None:
         return WireReply(refused[0], json={"detail": refused[1]})
@@ -438,7 +441,7 @@ def fake_jina(request: WireRequest) -> WireReply:
 
 
 def fake_tei(request: WireRequest) -> WireReply:
-    """``POST /rerank`` of Text Embeddings Inference; it takes 32 texts at once and ranks all of them."""
+    """Answer ``POST /rerank`` of Text Embeddings Inference; it takes 32 texts at once and ranks all of them."""
     if (request.method, request.path) != ("POST", "/rerank"):
         return WireReply(404)
     asked = request.json

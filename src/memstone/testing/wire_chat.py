@@ -70,7 +70,7 @@ class ChatFake(ABC):
         return (400, f"{refused} is not supported by this model") if refused else self.check(asked, request)
 
     def has_key(self, request: WireRequest) -> bool:
-        """Tell whether the key is the right one."""
+        """Return whether the key is the right one."""
         return request.headers.get("authorization") == f"Bearer {self._key}"
 
     def model_of(self, request: WireRequest) -> str:
@@ -80,7 +80,7 @@ class ChatFake(ABC):
 
     @abstractmethod
     def has_path(self, request: WireRequest) -> bool:
-        """Tell whether this is the route for chats."""
+        """Return whether this is the route for chats."""
 
     @abstractmethod
     def check(self, asked: dict[str, Any], request: WireRequest) -> Refusal | None:
@@ -187,7 +187,7 @@ class FakeAnthropic(ChatFake):
 
 
 def _is_closed(schema: Any) -> bool:
-    """Tell whether every object in a schema allows no other properties."""
+    """Return whether every object in a schema allows no other properties."""
     if isinstance(schema, list):
         return all(map(_is_closed, schema))
     if not isinstance(schema, dict):

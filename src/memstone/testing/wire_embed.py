@@ -57,7 +57,7 @@ class EmbedFake(ABC):
         return f"at most {self.most} texts" if len(texts) > self.most else self.check(asked)
 
     def has_key(self, request: WireRequest) -> bool:
-        """Tell whether the key is the right one."""
+        """Return whether the key is the right one."""
         return request.headers.get("authorization") == f"Bearer {self._key}"
 
     def model_of(self, asked: dict[str, Any]) -> str:
@@ -83,7 +83,10 @@ class EmbedFake(ABC):
 
 
 def _list_rows(rows: Sequence[list[float]], *, as_text: bool = False) -> list[dict[str, Any]]:
-    """Rows in reverse, since only ``index`` says what belongs to what; vectors as OpenAI's client asks for them."""
+    """Return rows in reverse, since only ``index`` says what belongs to what.
+
+    Vectors are as OpenAI's client asks for them.
+    """
     made = [_as_base64(row) if as_text else row for row in rows]
     return [{"object": "embedding", "index": at, "embedding": row} for at, row in enumerate(made)][::-1]
 

@@ -46,7 +46,7 @@ class CallableEmbedder:
         self.model = name_of(function)
 
     def known_as(self, samples: Sequence[Sample]) -> None:
-        """What functions of this name have made, the one in use first: until it is asked it is taken for that one."""
+        """Take what functions of this name have made, the one in use first: until asked, this is taken for that one."""
         if self._dimension is None and samples:
             self._known, self.model = samples, samples[0].model
 
@@ -57,7 +57,7 @@ class CallableEmbedder:
         return self._dimension
 
     async def _settle_on_loop(self) -> None:
-        """The same as ``_settle`` for a function that is awaited."""
+        """Do the same as ``_settle`` for a function that is awaited."""
         async with self._settling_on_loop:
             if self._dimension is None:
                 found = int((await self._embed_async(["dimension"])).shape[1])
@@ -96,7 +96,7 @@ class CallableEmbedder:
         return next(name for name in (f"{base}{NUMBER}{number}" for number in count(2)) if name not in taken)
 
     def _has_same_vector(self, one: Sample) -> bool:
-        """Whether the function gives this vector."""
+        """Return whether the function gives this vector."""
         try:
             row = self._rows([one.text])[0] if one.vector else None
         except Exception:  # noqa: BLE001 - whatever ails it, it has just answered something else
@@ -104,7 +104,7 @@ class CallableEmbedder:
         return self._is_same(one, row)
 
     def _is_same(self, one: Sample, row: Any) -> bool:
-        """Whether a row is a stored vector; where that cannot be told it is taken for the one in use."""
+        """Return whether a row is a stored vector; where that cannot be told it is taken for the one in use."""
         import numpy as np
 
         if row is None:
@@ -112,7 +112,7 @@ class CallableEmbedder:
         return bool(row @ np.frombuffer(one.vector, dtype="<f4") >= SAME)
 
     async def embed(self, texts: Sequence[str]) -> Rows:
-        """One unit vector per text, as a 2-d float32 array."""
+        """Return one unit vector per text, as a 2-d float32 array."""
         import numpy as np
 
         if not texts:
@@ -141,7 +141,7 @@ class CallableEmbedder:
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """Whatever the function raises as an error of ours."""
+        """Raise whatever the function raises as an error of ours."""
         try:
             yield
         except MemstoneError:

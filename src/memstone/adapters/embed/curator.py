@@ -96,7 +96,7 @@ class CuratorModel:
         return _apply_head(states, self._head, "word")
 
     def read_list(self, text: str, others: Sequence[str]) -> Floats:
-        """Two log odds for each of the others: that the text changes it, and that it says the same."""
+        """Return two log odds for each of the others: that the text changes it, and that it says the same."""
         import numpy as np
 
         ids, ends = list_ids(self._encode(text), [self._encode(one) for one in others])
@@ -150,7 +150,7 @@ class LocalCurator:
         return _read_words(before, tuple(words))
 
     def read_list(self, text: str, others: Sequence[str]) -> Floats:
-        """Two log odds for each of the others: that the text changes it, and that it says the same."""
+        """Return two log odds for each of the others: that the text changes it, and that it says the same."""
         return _shared_model().read_list(text, others)
 
     def judge(self, text: str) -> Floats:
@@ -182,7 +182,7 @@ def _load_curator() -> CuratorModel:
 
 
 def _start_afresh_in_child() -> None:
-    """A fork copies a session without its threads: it is neither used nor freed there (see ``local``)."""
+    """Begin anew: a fork copies a session without its threads, neither used nor freed there (see ``local``)."""
     global _lock, _models
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_models))
     _lock, _models = threading.Lock(), []

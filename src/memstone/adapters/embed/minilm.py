@@ -59,7 +59,7 @@ def _iter_bytes_fields(message: memoryview, wanted: int) -> Iterator[memoryview]
 
 
 def _iter_fields(message: memoryview) -> Iterator[tuple[int, memoryview | int]]:
-    """Number and content of each field."""
+    """Yield the number and the content of each field."""
     place = 0
     while place < len(message):
         key, place = _varint_at(message, place)
@@ -91,7 +91,7 @@ class OnnxGraph:
         self._constants: dict[str, Pieces] = {}
 
     def constant(self, name: str, value: Array) -> str:
-        """Numbers that are part of the model; a name that is known already keeps what it has."""
+        """Add numbers that are part of the model, and return their name; a name that is known keeps what it has."""
         import numpy as np
 
         if name not in self._constants:
@@ -103,7 +103,10 @@ class OnnxGraph:
         return name
 
     def node(self, operator: str, inputs: Sequence[str], *outputs: str, **attributes: float | list[int]) -> str:
-        """One step; its first output. An operator of onnxruntime's own is written with its domain before a colon."""
+        """Add one step, and return its first output.
+
+        An operator of onnxruntime's own is written with its domain before a colon.
+        """
         domain, _, operation = operator.rpartition(":")
         message = [
             *(piece for name in inputs for piece in _encode_bytes(1, name)),
@@ -121,7 +124,10 @@ class OnnxGraph:
         return outputs[0]
 
     def model(self, inputs: Shapes, outputs: Shapes, *, numbers: Shapes | None = None) -> bytes:
-        """The file: whole numbers of the given shapes in, ``numbers`` beside them with a point; such numbers out."""
+        """Return the file of the model.
+
+        It takes whole numbers of the given shapes, with ``numbers`` beside them with a point, and gives such numbers.
+        """
         items = [("<i8", *one) for one in inputs.items()] + [("<f4", *one) for one in (numbers or {}).items()]
         graph = [
             *self._nodes,
@@ -220,7 +226,7 @@ class Linear(NamedTuple):
     bias: Floats
 
     def beside(self, other: Linear) -> Linear:
-        """Both as one layer with the outputs of the first before those of the second."""
+        """Return both as one layer with the outputs of the first before those of the second."""
         import numpy as np
 
         return Linear(
@@ -237,13 +243,13 @@ class Norm(NamedTuple):
     bias: Floats
 
     def reach(self) -> float:
-        """No number that leaves it is further from zero: at most, one alone carries the whole variance."""
+        """Return how far from zero what leaves it can be: at most, one number alone carries the whole variance."""
         import numpy as np
 
         return float((np.abs(self.gain) * np.sqrt(len(self.gain) - 1) + np.abs(self.bias)).max()) * _ROUNDING
 
     def range_through(self, layer: Linear) -> tuple[float, float]:
-        """Between which two numbers everything lies that leaves a layer after it (Cauchy and Schwarz's inequality)."""
+        """Return the bounds of what leaves a layer after it (Cauchy and Schwarz's inequality)."""
         import numpy as np
 
         columns, width = layer.weights.astype(np.float32), len(self.gain)
@@ -285,7 +291,7 @@ class Network:
         return self._norm(_EMBEDDINGS + "LayerNorm")
 
     def norms(self, layer: int) -> tuple[Norm, Norm]:
-        """Those of a layer: after the attention, and after all."""
+        """Return the norms of a layer: after the attention, and after all."""
         name = f"inner.encoder.layer.{layer}."
         return self._norm(name + "attention.output.LayerNorm"), self._norm(name + "output.LayerNorm")
 
@@ -377,7 +383,7 @@ class _Writer:
         return self._write_layer_norm(at + "rows", narrowed, last), last
 
     def _heads(self, at: str, rows: str, reach: float, layer: Linear) -> str:
-        """Every token with what it takes from the others of its text."""
+        """Return every token with what it takes from the others of its text."""
         import numpy as np
 
         graph = self._graph
@@ -418,7 +424,7 @@ class _Writer:
         return graph.node("Add", [at + ".sized", graph.constant(at + ".bias", layer.bias)], at)
 
     def _both_products(self, at: str, rows: str, reach: float, layer: Linear) -> tuple[str, str]:
-        """Two parts of what leaves the layer; it is their sum."""
+        """Return two parts of what leaves the layer; it is their sum."""
         import numpy as np
 
         graph = self._graph

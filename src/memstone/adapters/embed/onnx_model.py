@@ -52,7 +52,7 @@ class WordPiece:
 
     @classmethod
     def from_text(cls, text: str) -> WordPiece:
-        """From the content of a ``vocab.txt``: one token a line."""
+        """Read the content of a ``vocab.txt``: one token a line."""
         return cls(text.replace("\r\n", "\n").removesuffix("\n").split("\n"))
 
     def encode(self, text: str) -> list[int]:
@@ -62,7 +62,7 @@ class WordPiece:
         return [self._begin, *islice(ids, self._room), self._end]
 
     def words(self, text: str) -> list[str]:
-        """For each id of a text, the word or sign it is a piece of, in lower case."""
+        """Return, for each id of a text, the word or sign it is a piece of, in lower case."""
         plain = (self._plain(match.group()) for match in self._patterns.word.finditer(text))
         parts = (match.group() for word in plain for match in self._patterns.part.finditer(word))
         return list(islice((part for part in parts for _ in self._pieces(part)), self._room))
@@ -75,14 +75,14 @@ class WordPiece:
             yield from self._pieces(match.group())
 
     def _plain(self, word: str) -> str:
-        """Lower case, without accents and control characters."""
+        """Return the text in lower case, without accents and control characters."""
         if not word.isascii():
             # The reference lowers letter by letter and so knows no final sigma, unlike str.lower().
             word = normalize_unicode("NFD", word).replace(_CAPITAL_SIGMA, _SMALL_SIGMA)
         return self._patterns.drop.sub("", word.lower())
 
     def _pieces(self, part: str) -> list[int]:
-        """Greedy from the left, each time the longest piece the vocabulary has; all or ``[UNK]``."""
+        """Take, greedily from the left, the longest piece the vocabulary has each time; all or ``[UNK]``."""
         if len(part) > _LONGEST_WORD:
             return [self._unknown]
         ids: list[int] = []
@@ -125,7 +125,7 @@ def _compile_patterns() -> _Patterns:
 
 
 def _character_classes() -> dict[str, str]:
-    """Each class of ``characters.txt`` as the inside of a regular expression's brackets."""
+    """Return each class of ``characters.txt`` as the inside of a regular expression's brackets."""
     classes: dict[str, str] = {}
     for line in (DATA / "characters.txt").read_text("ascii").splitlines():
         if not line.startswith("#"):
@@ -158,7 +158,10 @@ class Crew:
         self._threads: ThreadPoolExecutor | None = None
 
     def map(self, work: Callable[[T], R], pieces: Sequence[T]) -> list[R]:
-        """What ``work`` makes of each piece, in their order. Where one fails, those not begun are left undone."""
+        """Return what ``work`` makes of each piece, in their order.
+
+        Where one fails, those not begun are left undone.
+        """
         if self._size == 1 or len(pieces) == 1:
             return [work(piece) for piece in pieces]
         done: dict[int, R] = {}
@@ -184,7 +187,7 @@ class Crew:
         return [done[place] for place in range(len(pieces))]
 
     def _helpers(self, work: Callable[[], None], count: int) -> list[Future[None]]:
-        """Fewer than asked for, or none, while the interpreter shuts down: it starts no threads any more."""
+        """Start helpers; fewer or none while the interpreter shuts down, which starts no threads any more."""
         helpers: list[Future[None]] = []
         with suppress(RuntimeError):
             for _ in range(count):
@@ -199,7 +202,7 @@ class Crew:
 
 
 def _pop_last(todo: deque[T]) -> T | None:
-    """Asking first whether one is left would be too early: others take from there too."""
+    """Take the last one, or return None; others take from there too, so to ask first would be too early."""
     try:
         return todo.pop()
     except IndexError:
@@ -259,7 +262,7 @@ class OnnxSentenceModel:
         return declared if isinstance(declared, int) else int(self.embed([""]).shape[1])
 
     def embed(self, texts: Sequence[str], *, batch_size: int = 1) -> Floats:
-        """One unit vector per text. What else is in the batch does not change a text's vector."""
+        """Return one unit vector per text. What else is in the batch does not change a text's vector."""
         import numpy as np
 
         if not texts:
@@ -279,7 +282,7 @@ class OnnxSentenceModel:
         return len(self._output.shape) == _PER_TOKEN
 
     def read(self, pairs: Sequence[tuple[str, str]], *, batch_size: int = 1) -> list[TokenStates]:
-        """Each second text as it is understood right after the first."""
+        """Return each second text as it is understood right after the first."""
         encoded = [self._in_context(*pair) for pair in pairs]
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place][0]))
         batches = [
@@ -354,7 +357,7 @@ def _import_onnxruntime() -> Any:
 
 
 def usable_cpus() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -381,7 +384,7 @@ def _pad_batch(batch: list[list[int]]) -> dict[str, Numbers]:
 
 
 def _average_tokens(hidden: Floats, mask: Numbers) -> Floats:
-    """Over the tokens of each text; padding does not count."""
+    """Average the tokens of each text; padding does not count."""
     weights = mask.astype(hidden.dtype)[:, :, None]
     means: Floats = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
     return means

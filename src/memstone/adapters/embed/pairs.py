@@ -36,12 +36,12 @@ _MOST_AT_ONCE: Final = 32
 
 
 def file_of(task: str) -> Path:
-    """Where the deltas of a task are."""
+    """Return where the deltas of a task are."""
     return FOLDER / f"pairs_{task}.npz"
 
 
 def pair_ids(first: Sequence[int], second: Sequence[int], longest: int = LONGEST) -> tuple[list[int], int]:
-    """Both texts as one, and how many of its tokens are the first's. Of two too long, the longer loses its end."""
+    """Return both texts as one, and how many tokens are the first's. Of two too long, the longer loses its end."""
     room = longest - 3
     own, other = list(first[1:-1]), list(second[1:-1])
     most = max(room - len(other), min(len(own), room // 2))

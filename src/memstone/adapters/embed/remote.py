@@ -45,7 +45,7 @@ class ServiceOutage:
         self._closed_until: float | None = None
 
     def admit(self, source: str) -> bool:
-        """Whether this call tries a service that was down; ``BackendUnavailable`` while it may not be asked."""
+        """Return whether this call tries a service that was down; ``BackendUnavailable`` while it may not be asked."""
         if self._closed_until is None:
             return False
         if self._clock() < self._closed_until:
@@ -59,7 +59,7 @@ class ServiceOutage:
         return True
 
     def record_failure(self, error: MemstoneError, attempts: int) -> None:
-        """A call ended with this error; one that trying again would not help is an answer like any other."""
+        """Note that a call ended with this error; one that trying again would not help is an answer like any other."""
         if not error.retryable:
             self.record_answer()
             return
@@ -69,7 +69,7 @@ class ServiceOutage:
             self._closed_until = self._clock() + COOL_DOWN_SECONDS
 
     def record_answer(self) -> None:
-        """The service is there."""
+        """Note that the service is there."""
         self._failures, self._closed_until = 0, None
 
 
@@ -83,7 +83,7 @@ _UNIT: Final = 1e-6
 def unit_rows(
     answer: Any, count: int, dimension: int | None, *, source: str, wrong_length: type[MemstoneError] = EmbeddingError
 ) -> Rows:
-    """``count`` float32 rows of length one; a row of zeros stays one.
+    """Return ``count`` float32 rows of length one; a row of zeros stays one.
 
     Anything else that a model may answer (ragged, too few, not finite, of another length than
     ``dimension``) is an error that names its ``source``.
@@ -209,7 +209,7 @@ class RemoteEmbedder:
         return self._dimension
 
     async def embed(self, texts: Sequence[str]) -> Rows:
-        """One unit vector per text, as a 2-d float32 array."""
+        """Return one unit vector per text, as a 2-d float32 array."""
         return await self._embed_for(texts, "document")
 
     async def _embed_for(self, texts: Sequence[str], purpose: Purpose) -> Rows:
@@ -230,7 +230,7 @@ class RemoteEmbedder:
         return f"model {self.model} at {self.destination}"
 
     async def _in_batches(self, texts: Sequence[str], size: int, purpose: Purpose) -> list[Any]:
-        """One vector per text, a few requests at a time."""
+        """Return one vector per text, a few requests at a time."""
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         vectors: list[Any] = []
         for start in range(0, len(batches), self._config.max_concurrent):
@@ -240,7 +240,7 @@ class RemoteEmbedder:
         return vectors
 
     async def _fetch(self, texts: Sequence[str], purpose: Purpose) -> list[Any]:
-        """As many vectors as texts, by one request; one by one where the service gives another number."""
+        """Fetch as many vectors as texts by one request; one by one where the service gives another number."""
         if self.lacks_key:  # said here, not there: no text is sent in vain
             hint = f"set the api_key of this embedder, or {key_variables(self._base_url)[0]}"
             raise AuthenticationFailed(f"{self.destination} needs a key", hint=hint)
@@ -279,7 +279,10 @@ class RemoteEmbedder:
         return {"authorization": f"Bearer {self._config.key}"} if self._config.key else {}
 
     async def _post(self, request: HttpRequest) -> bytes:
-        """The body of a successful answer, tried again when that may help; not asked for while the service is down."""
+        """Return the body of a successful answer.
+
+        The request is tried again when that may help, and not sent while the service is down.
+        """
         request = replace(request, timeout=seconds_left(request.timeout))
 
         async def attempt() -> bytes:

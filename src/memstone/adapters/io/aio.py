@@ -338,7 +338,7 @@ class _BackgroundTask:
 
 
 def _end_of(unit: Future[Any]) -> asyncio.Future[None]:
-    """Done on this loop when the unit is.
+    """Return a future that is done on this loop when the unit is.
 
     Not ``run_in_executor``: cancelling its future takes a unit that has not begun out of the queue, and
     a unit that ends after its loop was closed fills the log.

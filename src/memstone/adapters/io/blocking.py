@@ -59,7 +59,7 @@ class BlockingIo:
     on_loop = False
 
     def from_thread(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Nothing here runs on a loop."""
+        """Return the function as it is: nothing here runs on a loop."""
         return function
 
     async def run(self, work: Callable[[], T]) -> T:

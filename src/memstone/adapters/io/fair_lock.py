@@ -48,7 +48,7 @@ class _ThreadState(threading.local):
     habit = 0
 
     def comes_back(self, now: float) -> bool:
-        """Whether it has done next to nothing else since it gave the turn up."""
+        """Return whether it has done next to nothing else since it gave the turn up."""
         if self.spent < 0:
             return now - self.left < _AT_ONCE
         return now - self.left < _MEANWHILE and thread_time() - self.spent < _AT_ONCE
@@ -164,13 +164,16 @@ class FairLock(AbstractAsyncContextManager[None]):
             raise
 
     def _place_of(self, own: _Waiter) -> int:
-        """Guests stand before those who are always there, unless these have been overtaken for long."""
+        """Return a place in the line.
+
+        Guests stand before those who are always there, unless these have been overtaken for long.
+        """
         first = next((at for at, one in enumerate(self._line) if not one.guest), len(self._line))
         late = first < len(self._line) and own.since - self._line[first].since > _OVERTAKEN
         return first if own.guest and not late else len(self._line)
 
     def _left_to_wait(self, own: _Waiter) -> float:
-        """0 when the turn is this thread's; -1 is until the bell rings.
+        """Return how long to wait: 0 when the turn is this thread's, -1 until the bell rings.
 
         The last in line watches for all of them: it has come just now, so nobody need be woken for it.
         """

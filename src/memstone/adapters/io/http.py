@@ -48,7 +48,7 @@ def host_of(url: str) -> str:
 
 
 def client_options() -> dict[str, Any]:
-    """How a client is built, blocking or not."""
+    """Return how a client is built, blocking or not."""
     import httpx2
 
     # A memory is asked every few seconds; the library's five would pay for a new handshake each time.
@@ -89,7 +89,10 @@ def stream_options(request: HttpRequest) -> dict[str, Any]:
 
 
 def _check_header(name: str, value: str) -> None:
-    """Before the client does: its own error would quote the value, and comes only after it has connected."""
+    """Check a header before the client does.
+
+    The client's own error would quote the value, and comes only after it has connected.
+    """
     if not (value.isascii() and value.isprintable()):
         raise ConfigError(f"the header {name} contains a character that cannot be sent", hint=_MALFORMED_HINT)
 
@@ -105,7 +108,7 @@ def _encode_json(payload: Any) -> bytes:
 
 @contextmanager
 def translate_http_errors(request: HttpRequest) -> Iterator[None]:
-    """Failures of the HTTP client as Memstone's errors."""
+    """Turn failures of the HTTP client into Memstone's errors."""
     import httpx2
 
     host = host_of(request.url)
@@ -182,7 +185,7 @@ def _decode_line(raw: bytes) -> str:
 
 
 def is_success(status: int) -> bool:
-    """Whether the answer is the one that was asked for."""
+    """Return whether the answer is the one that was asked for."""
     return 200 <= status < 300  # noqa: PLR2004 - the class of a status is its first digit
 
 
@@ -244,7 +247,7 @@ def _error_code(body: bytes) -> str:
 
 
 def _error_object(body: bytes) -> Any:
-    """``{"error": ...}`` unwrapped, as most vendors send it."""
+    """Unwrap ``{"error": ...}``, as most vendors send it."""
     try:
         answer = json.loads(body)
     except ValueError:  # not JSON, or not even text

@@ -71,7 +71,7 @@ class GuardedLlm:
             return reply
 
     async def _admit(self, *, claim: bool) -> bool:
-        """Whether this call tries a model that was down; ``LlmUnavailable`` while it may not be asked.
+        """Return whether this call tries a model that was down; ``LlmUnavailable`` while it may not be asked.
 
         A trial starts the pause anew for all others, so that one that is never heard of again blocks nobody for ever.
         """

@@ -27,7 +27,7 @@ class CallableLlm:
         self.model = name_of(function)
 
     async def generate(self, prompt: Prompt) -> Reply:
-        """One answer."""
+        """Return one answer."""
         if prompt.tools:
             raise Unsupported("a plain callable cannot use tools", kind="llm", name=self.model)
         text = await self._ask([dict(message) for message in prompt.messages])

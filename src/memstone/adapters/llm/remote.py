@@ -150,7 +150,10 @@ def _is_wrong(response: HttpResponse) -> bool:
 
 
 def _choose_setting(by_prompt: float, by_default: float, by_config: float) -> float:
-    """What the prompt asks for; one that says nothing has the port's default, and then the configuration counts."""
+    """Return what the prompt asks for.
+
+    One that says nothing has the port's default, and then the configuration counts.
+    """
     return by_config if by_prompt == by_default else by_prompt
 
 
@@ -206,14 +209,20 @@ def check_stop(why: object, text: str, stops: StopReasons, source: str) -> None:
 
 
 def reply_of(text: str, calls: tuple[ToolCall, ...], tokens: tuple[Any, Any], source: str) -> Reply:
-    """A reply that says something; ``tokens`` are those read and those written, where the server counted them."""
+    """Return a reply that says something.
+
+    ``tokens`` are those read and those written, where the server counted them.
+    """
     if not text.strip() and not calls:
         raise BadModelOutput(f"the response from {source} is empty", hint="try again, or try another model")
     return Reply(text, calls, token_count(tokens[0]), token_count(tokens[1]))
 
 
 def tool_call_of(name: object, arguments: object) -> ToolCall:
-    """A call of a tool; ``arguments`` are JSON text or an object. ``ValueError`` or its like for anything else."""
+    """Return a call of a tool; raise ``ValueError`` or its like for anything else.
+
+    ``arguments`` are JSON text or an object.
+    """
     parsed = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments or {}
     if not isinstance(parsed, dict) or not isinstance(name, str):
         raise TypeError("expected a tool name and named arguments")

@@ -180,7 +180,7 @@ def _manifest_fields(session: BackupSession, counts: Mapping[str, int]) -> dict[
 def _dump_tables(
     session: BackupSession, folder: Path, progress: Progress | None, *, live: bool
 ) -> tuple[dict[str, Path], dict[str, int]]:
-    """All tables as files; gives them by name, and how many rows each has."""
+    """Write all tables to files; return these by name, and how many rows each has."""
     total = sum(_count_rows(session, table, live=live) for table in session.tables) if progress else 0
     parts, counts, done = dict[str, Path](), dict[str, int](), 0
     for table in session.tables:
@@ -320,7 +320,7 @@ def _raise_numbers(session: BackupSession, table: BackupTable) -> None:
 
 
 def refuse_wider(session: BackupSession, manifest: Mapping[str, Any]) -> None:
-    """A copy is put back by somebody who sees as much as whoever made it."""
+    """Refuse a copy whose maker saw more than whoever puts it back."""
     tenant = manifest.get("tenant")
     if tenant is None and not session.sees_everything:
         raise Forbidden(
@@ -405,7 +405,7 @@ class PostgresCopies:
     _io: Io
 
     def is_own(self, path: Path) -> bool:
-        """No file is."""
+        """Return False: no file is."""
         del path
         return False
 
@@ -455,18 +455,18 @@ class PostgresCopies:
         return await self.write(work)
 
     async def drop_settings_beside(self, tenant_id: str, scope_key: str) -> None:
-        """There are no copies beside a database."""
+        """Do nothing: there are no copies beside a database."""
 
     async def empty_log(self) -> bool:
-        """Nothing that the product may do."""
+        """Return True: there is nothing that the product may do."""
         return True
 
     async def wipe(self) -> bool:
-        """Nothing that the product may do: vacuuming and its logs are the server's."""
+        """Return True: there is nothing that the product may do, as vacuuming and its logs are the server's."""
         return True
 
     async def traces(self, look: Look) -> dict[str, int]:  # noqa: ARG002 - there is nothing to look at
-        """Return the store has no files of its own."""
+        """Return nothing: the store has no files of its own."""
         return {}
 
     def _session(self) -> AbstractContextManager[BackupSession]:
@@ -511,7 +511,7 @@ class PostgresCopies:
             return Copy(known.path, "unreachable", str(error))
 
     def _erase_in_copy(self, path: Path, work: Work[Look | None], signer: Signer) -> bool:
-        """Whether there was anything to erase. A copy is its rows, so nothing else of them can be in it."""
+        """Return whether there was anything to erase. A copy is its rows, so nothing else of them can be in it."""
         with tempfile.TemporaryDirectory(prefix="memstone-") as folder, self._session() as session:
             manifest = stage_copy(session, path, Path(folder))
             if drive(work(session.connection.pooled_connection.tx)) is None:

@@ -99,7 +99,7 @@ _BY_STATE: Final[dict[str, tuple[type[MemstoneError], str]]] = {
 
 
 def is_passing(error: psycopg.Error) -> bool:
-    """Whether the same unit may succeed when it is run again."""
+    """Return whether the same unit may succeed when it is run again."""
     return error.sqlstate in RUN_AGAIN or error.sqlstate in AWAY
 
 
@@ -153,7 +153,7 @@ class PgVector:
         self.raw = raw
 
     def wire(self) -> bytes:
-        """As pgvector reads it."""
+        """Return it as pgvector reads it."""
         values = np.frombuffer(self.raw, "<f4")
         return struct.pack(">HH", len(values), 0) + values.astype(">f4").tobytes()
 

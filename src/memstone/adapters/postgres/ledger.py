@@ -314,7 +314,7 @@ class PostgresLedger(PostgresCopies):
         return True
 
     async def _fate(self, sent: PendingCommit) -> bool:
-        """Whether a transaction whose COMMIT got no answer is in the database."""
+        """Return whether a transaction whose COMMIT got no answer is in the database."""
         run, end, fate = 0, monotonic() + _FATE_SECONDS, Fate.OPEN
         while fate is Fate.OPEN and monotonic() < end:
             await self._pause(run)
@@ -353,7 +353,10 @@ class PostgresLedger(PostgresCopies):
         await self._io.sleep(random.uniform(0.5, 1.0) * min(0.02 * 2**run, 2.0))  # noqa: S311 - jitter, not a secret
 
     def _begin_statements(self, kind: _Kind) -> list[Statement]:
-        """What a transaction begins with. All of it ends with the transaction, so that connections may be shared."""
+        """Return what a transaction begins with.
+
+        All of it ends with the transaction, so that connections may be shared.
+        """
         known = self._beginnings.get(kind)
         if known is not None:
             return known
@@ -385,7 +388,7 @@ class PostgresLedger(PostgresCopies):
         return made
 
     async def check(self) -> StoreCheck:
-        """Location, schema, size, and whether row-level security binds the role."""
+        """Report location, schema, size, and whether row-level security binds the role."""
         await self.open()
         return await self._io.run(self._check)
 
@@ -439,7 +442,7 @@ def _redact_url(url: str) -> str:
 
 
 def _to_milliseconds(seconds: float) -> int:
-    """As PostgreSQL takes them: 0 would be no limit, and there is a largest one."""
+    """Return milliseconds as PostgreSQL takes them: 0 would be no limit, and there is a largest one."""
     return max(1, round(min(seconds, 2_000_000) * 1000))
 
 

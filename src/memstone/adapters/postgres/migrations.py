@@ -99,7 +99,7 @@ class SchemaState:
 
 @cache
 def list_migrations() -> tuple[Migration, ...]:
-    """All steps, in order."""
+    """Return all steps, in order."""
     folder = files("memstone.adapters.postgres") / "sql"
     scripts = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
     return tuple(Migration(int(item.name[:4]), item.name, item.read_text("utf-8")) for item in scripts)
@@ -211,7 +211,7 @@ def _rename_former(connection: psycopg.Connection[Any]) -> None:
 
 
 def _prepare_schemas(connection: psycopg.Connection[Any]) -> str:
-    """Schemas and pgvector; gives the schema pgvector is in."""
+    """Prepare the schemas and pgvector; return the schema pgvector is in."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS memstone")
     connection.execute("CREATE SCHEMA IF NOT EXISTS memstone_views")
     connection.execute(_VERSIONS)

@@ -115,7 +115,7 @@ class Listener:
             other.execute("SELECT pg_notify(%s, %s)", (CHANNEL, _TEST))
 
     def _seconds(self, until: float) -> float:
-        """How long to wait for the next call, or for something to become due."""
+        """Return how long to wait for the next call, or for something to become due."""
         ends = [monotonic() + _IDLE_SECONDS, *self._timers[:1], *([] if self._hears else [until + _MARGIN])]
         return max(0.0, min(ends) - monotonic())
 
@@ -147,7 +147,7 @@ class Listener:
 
 
 def _seconds_until(due: Instant) -> float:
-    """Seconds until a time; '' is now, and so is what cannot be read: a look too many does no harm."""
+    """Return the seconds until a time; '' is now, and so is what cannot be read: a look too many does no harm."""
     try:
         left = (datetime_from_instant(due) - datetime.now(UTC)).total_seconds()
     except ValueError:
@@ -246,7 +246,7 @@ class NotifySender:
             self._some.set()
 
     def _goes_on(self) -> bool:
-        """Whether something waits; if not, the next one who calls begins a new thread."""
+        """Return whether something waits; if not, the next one who calls begins a new thread."""
         with self._guard:
             if self._waiting:
                 return True
@@ -255,7 +255,7 @@ class NotifySender:
 
 
 def _combine_payloads(texts: Iterable[str]) -> Iterator[str]:
-    """As few calls as possible that say all of it."""
+    """Yield as few calls as possible that say all of it."""
     part = ""
     for one in texts:
         if part and len(part) + len(one) + len(APART) > _MOST:
@@ -270,7 +270,7 @@ _CALLERS: Final[WeakSet[NotifySender]] = WeakSet()
 
 @atexit.register
 def _say_the_rest() -> None:
-    """A program that ends right after it queued something has still called."""
+    """Call for what was queued right before the program ends."""
     for caller in list(_CALLERS):
         with suppress(RuntimeError):
             caller.close()

@@ -103,20 +103,20 @@ class _Reach:
         self._missed_since: float | None = None
 
     def deadline(self) -> float:
-        """Until when somebody who asks now waits."""
+        """Return until when somebody who asks now waits."""
         return monotonic() + self._wait_seconds
 
     def record_failure(self, *_: object) -> None:
-        """A connection was lost, or could not be made."""
+        """Note that a connection was lost, or could not be made."""
         if self._missed_since is None:
             self._missed_since = monotonic()
 
     def record_success(self) -> None:
-        """There is one that works."""
+        """Note that there is one that works."""
         self._missed_since = None
 
     def patience(self, end: float) -> float:
-        """How many seconds to wait before asking anew."""
+        """Return how many seconds to wait before asking anew."""
         left = end - monotonic()
         return left if self._missed_since is None else min(left, _TRIED)
 

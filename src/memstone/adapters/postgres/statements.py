@@ -90,22 +90,22 @@ class Wire(Protocol):
         ...
 
     async def alone(self, statements: Sequence[Statement], query: str, params: Params) -> list[Row]:
-        """All rows of a query that is a transaction by itself, in one way to the database and back.
+        """Return all rows of a query that is a transaction by itself, in one way to the database and back.
 
         What is sent together is one transaction, which ends with the last statement: it is neither begun nor committed.
         """
         ...
 
     async def fetch(self, query: str, params: Params) -> list[Row]:
-        """All rows."""
+        """Return all rows."""
         ...
 
     async def change(self, query: str, params: Params) -> int:
-        """How many rows it changed."""
+        """Return how many rows it changed."""
         ...
 
     async def send(self, query: str, rows: Sequence[Params]) -> None:
-        """The same statement for each of the parameter rows."""
+        """Send the same statement for each of the parameter rows."""
         ...
 
 
@@ -279,15 +279,15 @@ class PostgresDialect:
     """PostgreSQL, with the functions ``readable``, ``number_of`` and ``fold_case`` of the schema."""
 
     def contains(self, text: str) -> str:
-        """``strpos``, because LIKE reads % and _ as wildcards."""
+        """Test with ``strpos``, because LIKE reads % and _ as wildcards."""
         return f"strpos({text}, ?) > 0"
 
     def fold_case(self, text: str) -> str:
-        """By our own function: not every server knows full case folding."""
+        """Fold by our own function: not every server knows full case folding."""
         return f"memstone.folded({text})"
 
     def metadata(self, key: str, column: str = "metadata") -> Field:
-        """JSON as it was written: ``jsonb`` would turn 1e16 into a whole number."""
+        """Return JSON as it was written: ``jsonb`` would turn 1e16 into a whole number."""
         return _PostgresJsonKey(key, self, column)
 
 
@@ -326,7 +326,7 @@ class _PostgresJsonKey:
         return FALSE
 
     def has(self, value: object, *, folded: bool) -> SqlFragment:
-        """CASE makes sure that only a list is taken apart as one, and only text is searched."""
+        """Test within CASE, so that only a list is taken apart as one, and only text is searched."""
         part = has_part(self.dialect, _json_text_sql("e.v"), value, folded=folded) if isinstance(value, str) else FALSE
         equal = _json_equals_any("i.v", [value], self.dialect if folded else None)
         members = f"SELECT 1 FROM json_array_elements(e.v) AS i (v) WHERE {equal.text}"
@@ -364,7 +364,7 @@ def _json_equals_any(value: str, wanted: Sequence[object], folding: SqlDialect |
 
 
 def _is_word(kind: str, value: str, wanted: object, word: str) -> SqlFragment:
-    """``null``, ``true`` and ``false``; PostgreSQL calls the last two by one type."""
+    """Test for ``null``, ``true`` and ``false``; PostgreSQL calls the last two by one type."""
     return SqlFragment(
         f"{kind} = 'null'" if wanted is None else f"{kind} = 'boolean' AND {value} #>> '{{}}' = '{word}'"
     )

@@ -127,7 +127,9 @@ def _text_doc_params(seq: int, doc: TextDoc) -> tuple[object, ...]:
 
 
 def _owner_clause(query: TextQuery) -> tuple[str, tuple[object, ...]]:
-    """Which rows are looked at: those of the owner, by the links, which have an index that row-level security can use.
+    """Return the clause for the rows of the owner.
+
+    They are found by the links, which have an index that row-level security can use.
 
     ``@@`` may tell something about rows it is not shown (it is not leakproof), so that behind row-level security no
     index over words is ever asked: without an owner all rows of the tenant are read.
@@ -216,7 +218,7 @@ class PostgresTx(SqlTx):
         self.vault = _Vault(sql)
 
     def begin(self) -> None:
-        """Whatever was kept for the transaction before is gone."""
+        """Forget whatever was kept for the transaction before."""
         self.memories.begin()
         self.signals.called.clear()
         self.events.last = self.signals.last = None
@@ -227,7 +229,7 @@ class PostgresTx(SqlTx):
         return self.events.last or self.signals.last
 
     async def saw(self, witness: Witness) -> bool:
-        """Whether that row is there."""
+        """Return whether that row is there."""
         query, params = witness
         return await self._sql.one(query, params) is not None
 
@@ -248,7 +250,10 @@ class _Memories(MemoriesTable):
         self._numbers, self._wanted = [], 1
 
     async def insert(self, record: Record) -> int:
-        """Numbers are asked for ahead, more and more of them, so that nobody waits for each row to be stored."""
+        """Insert a row.
+
+        Numbers are asked for ahead, more and more of them, so that nobody waits for each row to be stored.
+        """
         if not self._numbers:
             rows = await self._sql.rows(_NUMBERS, (self._wanted,))
             self._numbers = sorted((int(row[0]) for row in rows), reverse=True)
@@ -258,7 +263,7 @@ class _Memories(MemoriesTable):
         return record.seq
 
     async def insert_all(self, records: Sequence[Record]) -> None:
-        """Statements that nobody waits for need not be few."""
+        """Insert all; statements that nobody waits for need not be few."""
         for record in records:
             await self.insert(record)
 
@@ -292,7 +297,10 @@ class _Signals(SignalsTable):
         self.called: list[str] = []
 
     async def due(self, tenant_id: str | None, now: Instant, limit: int, offset: int = 0) -> list[Scope]:
-        """Whoever takes work from all tenants has to see whose turn it is, before there is a tenant to speak for."""
+        """Return whose work is due.
+
+        Whoever takes work from all tenants has to see whose turn it is, before there is a tenant to speak for.
+        """
         if tenant_id is not None:
             return await super().due(tenant_id, now, limit, offset)
         await self._sql.say("memstone.queue", "all")
@@ -301,7 +309,10 @@ class _Signals(SignalsTable):
         return found
 
     async def free(self, sessions: Sequence[tuple[Scope, str]], now: Instant) -> int | None:
-        """Few at a time: of many that wait nearly always one of the first is free."""
+        """Return which is free.
+
+        Few are asked about at a time: of many that wait nearly always one of the first is free.
+        """
         for start in range(0, len(sessions), _LOOKED_AT):
             part = sessions[start : start + _LOOKED_AT]
             owner = ([getattr(scope, name) for scope, _ in part] for name in ("user_id", "agent_id", "run_id"))
@@ -347,22 +358,22 @@ class _ApiKeys(ApiKeysTable):
     _sql: PostgresSql
 
     async def find(self, key_id: str) -> ApiKey | None:
-        """Return the wall lets this one row through, whoever asks: it is what tells the tenant."""
+        """Return a key: the wall lets this one row through, whoever asks, as it is what tells the tenant."""
         await self._sql.say("memstone.key", key_id)
         return await super().find(key_id)
 
 
 class _PostgresRows(StoredTexts):
     async def tidy(self) -> None:
-        """Nothing to do: what is deleted from the full text is gone with its row."""
+        """Do nothing: what is deleted from the full text is gone with its row."""
 
 
 class _PostgresErasure(ErasureTable):
     async def rebuild(self) -> None:
-        """Nothing to do: the full text is part of its row."""
+        """Do nothing: the full text is part of its row."""
 
     async def merge_words(self, *, first: bool) -> bool:
-        """Return the same."""
+        """Return False: there are no words to merge."""
         del first
         return False
 
@@ -397,7 +408,7 @@ class _Bulk(BulkTables):
         return build_bulk_tables(await self._sql.rows(_COLUMNS))
 
     async def tenants(self) -> list[str] | None:
-        """Row-level security lets nobody look past the tenant they speak for, unless they connected as one above it."""
+        """Return None unless connected as one above the tenants: row-level security lets nobody look past their own."""
         await self._sql.say("role", "none")
         row = await self._sql.one("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user")
         return await super().tenants() if row and row[0] else None

@@ -78,7 +78,7 @@ class PostgresVectors(VectorsTable):
         return sum([await self._sql.run(_FILL, each) for each in params])
 
     async def size(self, scope: Scope, most: int) -> int:
-        """How many links a scope has; counting ends at ``most``."""
+        """Return how many links a scope has; counting ends at ``most``."""
         linked = _link_conditions(scope)
         rows = f"SELECT 1 FROM links k WHERE k.tenant_id = ?{linked.text} LIMIT ?"
         row = await self._sql.one(f"SELECT count(*) FROM ({rows}) counted", (scope.tenant_id, *linked.params, most))
@@ -91,7 +91,10 @@ class PostgresVectors(VectorsTable):
         return next((HnswIndex(one.name, one.half, built[one.name]) for one in kinds if one.name in built), None)
 
     async def nearest(self, query: VectorQuery) -> list[DenseHit]:
-        """The exact answer: every vector of the scope is compared. Equal ones: what was written last comes first."""
+        """Return the exact answer: every vector of the scope is compared.
+
+        Of equal ones, what was written last comes first.
+        """
         which = _exact_search_clause(query)
         near = (
             f"SELECT v.memory_seq, {_cosine_expression(query)} AS cosine, FALSE FROM vectors v{which.text} "
@@ -161,7 +164,7 @@ def _to_pgvector(vector: Any) -> PgVector:
 
 
 def _exact_search_clause(query: VectorQuery) -> _Piece:
-    """Which vectors are compared: joined with the links, so that only those of the scope are read."""
+    """Return which vectors are compared: joined with the links, so that only those of the scope are read."""
     linked, tenant = _link_conditions(query.scope), query.scope.tenant_id
     text = (
         f" JOIN (SELECT DISTINCT k.memory_seq FROM links k WHERE k.tenant_id = ?{linked.text}) k "
@@ -217,7 +220,7 @@ def _arm_params(query: VectorQuery, *, own: bool | None) -> tuple[Any, ...]:
 
 
 def _candidate_limit(query: VectorQuery) -> int:
-    """Return an index gives its rows nearly in order: a few more are taken, and the best of them kept.
+    """Return how many candidates to take: a few more, as an index gives its rows nearly in order, to keep the best.
 
     With a filter it is read in several rounds, and the rows are further out of order: more are taken.
     """
@@ -236,7 +239,7 @@ def _scan_settings(query: VectorQuery, reach: SearchReach) -> dict[str, str]:
 
 
 def _to_dense_hits(query: VectorQuery, rows: Iterable[Any]) -> list[DenseHit]:
-    """Best first, then those that only ``also`` asked for, each memory once."""
+    """Return the hits best first, then those that only ``also`` asked for, each memory once."""
     found = [(int(seq), float(cosine), bool(extra)) for seq, cosine, extra in rows]
     near = sorted({one[:2] for one in found if not one[2]}, key=lambda one: (-one[1], -one[0]))[: query.limit]
     known = {seq for seq, _ in near}
@@ -249,5 +252,5 @@ def _query_dimension(query: VectorQuery) -> int:
 
 
 def _quote_literal(text: str) -> str:
-    """A text of our own making inside a statement: only so can the planner tell that a partial index covers it."""
+    """Quote a text of our own making in a statement: only so can the planner tell that a partial index covers it."""
     return "'" + text.replace("'", "''") + "'"

@@ -91,7 +91,7 @@ def _open_database(source: Path | bytes) -> sqlite3.Connection:
 
 
 def _without_log(raw: bytes) -> bytes:
-    """A file that is written with a log cannot be read from memory unless it says it is not; its log is not here."""
+    """Mark a file as written without a log, which is not here: otherwise it cannot be read from memory."""
     return raw[:18] + b"\x01\x01" + raw[20:] if raw[18:20] == b"\x02\x02" else raw
 
 

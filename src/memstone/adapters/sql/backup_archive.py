@@ -87,7 +87,7 @@ def _write_part(archive: zipfile.ZipFile, name: str, source: Path) -> dict[str, 
 
 
 def is_backup(path: Path) -> bool:
-    """Whether a file is a backup, or at least one whose manifest can be read."""
+    """Return whether a file is a backup, or at least one whose manifest can be read."""
     try:
         manifest_of(path)
     except (Corrupted, InvalidInput, OSError):

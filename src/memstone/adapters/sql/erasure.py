@@ -102,7 +102,7 @@ class ErasureTable:
             gone |= set(more.values())
 
     async def _seqs(self, subject: Subject) -> list[int]:
-        """Every version that a link names, and those that nobody sees any more and whose history is the subject's."""
+        """Return every version that a link names, and those nobody sees any more whose history is the subject's."""
         tenant, scope = subject.tenant_id, subject.scope
         if scope.is_open:
             query = "SELECT seq FROM memories WHERE tenant_id = ? AND id = ? ORDER BY seq"
@@ -197,7 +197,7 @@ class ErasureTable:
         return [str(row[0]) for row in await self._among(query, tenant_id, seqs)]
 
     async def _undescribe(self, tenant_id: str, ids: Sequence[str]) -> None:
-        """An entity that others speak of stays; what is said about it may be in words that go."""
+        """Remove the description of entities that others speak of: it may be in words that go."""
         for part in split_chunks(ids):
             query = (
                 f"UPDATE entities SET description = NULL WHERE tenant_id = ? AND id IN ({placeholder_list(len(part))})"
@@ -362,7 +362,7 @@ def _table_conditions(subject: Subject) -> Iterator[tuple[str, str, tuple[str, .
 
 
 def _setting_key(subject: Subject) -> str | None:
-    """Under which name the settings of one user, agent or run are kept."""
+    """Return the name under which the settings of one user, agent or run are kept."""
     named = [(name, value) for name in _FIELDS if (value := getattr(subject.scope, name))]
     return f"{named[0][0].removesuffix('_id')}:{named[0][1]}" if len(named) == 1 else None
 

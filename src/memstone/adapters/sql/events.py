@@ -469,7 +469,7 @@ class EntitiesTable:
         return found
 
     async def _owners(self, scope: Scope) -> list[Scope]:
-        """Whose entities the memories linked to an agent or a run may speak of."""
+        """Return whose entities the memories linked to an agent or a run may speak of."""
         condition, params = _link_condition(scope)
         index = "links_agent" if scope.agent_id else "links_run"
         query = f"SELECT DISTINCT l.user_id, l.agent_id, l.run_id FROM links l INDEXED BY {index} WHERE {condition}"
@@ -536,7 +536,10 @@ def _link_condition(scope: Scope) -> tuple[str, list[str]]:
 
 
 def _of_user(scope: Scope) -> tuple[str, tuple[str, ...]]:
-    """That an entity is the user's own: others who hold the same memory know the same name by an entity of theirs."""
+    """Test that an entity is the user's own.
+
+    Others who hold the same memory know the same name by an entity of theirs.
+    """
     return (" AND e.user_id = ?", (scope.user_id,)) if scope.user_id else ("", ())
 
 

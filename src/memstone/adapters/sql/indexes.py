@@ -100,7 +100,7 @@ class FullTextTable:
             await self._follow(rows[-1][0], await self._last_indexed())
 
     async def put_back(self, docs: Iterable[tuple[int, TextDoc]]) -> None:
-        """The same for versions that may be older than others."""
+        """Do the same for versions that may be older than others."""
         rows = await self._insert(docs)
         if not rows:
             return
@@ -157,7 +157,7 @@ class FullTextTable:
         return list(map(TextRow._make, await self._sql.rows(_CHANGED, (tenant_id, user_id, since, user_id))))
 
     async def _read_all(self, tenant_id: str, user_id: str) -> list[TextRow]:
-        """All rows, a page at a time: of most columns the rows share a few values, and each is kept once."""
+        """Read all rows, a page at a time: of most columns the rows share a few values, and each is kept once."""
         found: list[TextRow] = []
         shared: dict[str, str] = {}
         after, limit = -1, _PAGE
@@ -186,7 +186,7 @@ def _text_row(row: Row, of: Callable[[str, str], str]) -> TextRow:
 
 
 def _match_expression(query: TextQuery) -> str:
-    """Every word quoted, so that no text of a caller is ever read as query syntax."""
+    """Quote every word, so that no text of a caller is ever read as query syntax."""
     scope = " AND ".join(f"scope : {_quote_word(token)}" for token in query.scope)
     words = _any_of(query.words)
     return f"{scope} AND {{body key speaker day}} : ({words})"
@@ -201,7 +201,7 @@ def _quote_word(word: str) -> str:
 
 
 def _score_unindexed(query: TextQuery, body: str, key: str, speaker: str, day: str, scope: str) -> float:
-    """How well a row that is not indexed yet answers; 0 outside the scope."""
+    """Return how well a row that is not indexed yet answers; 0 outside the scope."""
     if not set(query.scope) <= set(scope.split()):
         return 0.0
     existing = {*body.split(), *key.split(), *speaker.split(), *day.split()}

@@ -137,7 +137,7 @@ class MemoriesTable:
         return await self._find_page_by_column("salience", where, limit, 0)
 
     async def _find_page_by_column(self, column: str, where: Where, limit: int, offset: int) -> list[FoundMemory]:
-        """One page of what matches, by a column; of equals the newest version first."""
+        """Return one page of what matches, by a column; of equals the newest version first."""
         condition, params = self._where(where)
         order = f"ORDER BY m.{column} DESC, m.seq DESC LIMIT ? OFFSET ?"
         query = f"SELECT DISTINCT m.{column}, m.seq FROM {_from_clause(where)} AND {condition} {order}"
@@ -224,7 +224,7 @@ class MemoriesTable:
 
 
 def _from_clause(where: Where) -> str:
-    """Both tables, beginning with the one of which the conditions name few rows."""
+    """Name both tables, beginning with the one of which the conditions name few rows."""
     named = _equality_fields(where)
     if "seq" in named:
         return _BY_NUMBER
@@ -389,7 +389,7 @@ class _LearnedVersion(NamedTuple):
         return str(self.notes.get("into") or "")
 
     def as_fact(self, holder: _Now, now: Instant) -> TurnFact:
-        """As a fact of its turn, which ``holder`` holds now."""
+        """Return it as a fact of its turn, which ``holder`` holds now."""
         visibility = None if holder.data is None else load_json_object(holder.data).get("visibility")
         same = holder.hash is not None if self.into else holder.hash == self.hash
         lives = holder.status == "active" and (holder.expires_at is None or holder.expires_at > now)
@@ -453,7 +453,7 @@ class ProvenanceTable:
         return found
 
     async def _successors(self, scope: Scope, ids: Sequence[str], now: Instant) -> dict[str, tuple[str, str | None]]:
-        """For each memory that ended because another took its place: that one, and what it says."""
+        """Return, for each memory that ended because another took its place, that one and what it says."""
         c_seen, who = _visible_condition("c", scope)
         last: dict[str, tuple[str | None, str | None]] = {}
         for part in split_chunks(ids):
@@ -536,13 +536,13 @@ class BulkTables:
 
 
 def to_text_docs(rows: Iterable[BulkRow]) -> list[tuple[int, TextDoc]]:
-    """Rows of words as the full text takes them."""
+    """Return rows of words as the full text takes them."""
     found = (dict(zip(WORDS.columns, row, strict=True)) for row in rows)
     return [(int(row.pop("seq")), TextDoc(**row)) for row in found]
 
 
 def build_bulk_tables(rows: Iterable[tuple[Any, ...]]) -> list[BulkTable]:
-    """Tables from the names of their columns and the places these have in the primary key, sorted by table."""
+    """Build tables from the names of their columns and the places these have in the primary key, sorted by table."""
     tables = [WORDS]
     for name, columns in groupby(rows, key=lambda row: row[0]):
         places = {column: place for _, column, place in columns}

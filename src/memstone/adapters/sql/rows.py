@@ -36,7 +36,7 @@ class SqlConnection(Protocol):
     """One connection inside one transaction. Placeholders are ``?``."""
 
     async def rows(self, query: str, params: Params = ()) -> list[Row]:
-        """All rows."""
+        """Return all rows."""
         ...
 
     async def one(self, query: str, params: Params = ()) -> Row | None:
@@ -44,7 +44,7 @@ class SqlConnection(Protocol):
         ...
 
     async def run(self, query: str, params: Params = ()) -> int:
-        """How many rows it changed."""
+        """Return how many rows it changed."""
         ...
 
     async def insert(self, query: str, params: Params) -> int:
@@ -52,17 +52,17 @@ class SqlConnection(Protocol):
         ...
 
     async def many(self, query: str, params: Iterable[Params]) -> None:
-        """The same statement for many parameter rows; or for one, where nobody needs to know what it changed."""
+        """Run the same statement for many parameter rows; or for one, where nobody needs to know what it changed."""
         ...
 
 
 def placeholder_list(count: int) -> str:
-    """``?, ?, ?``."""
+    """Return ``?, ?, ?``."""
     return ", ".join("?" * count)
 
 
 def split_chunks(values: Sequence[Any], size: int = 500) -> Iterable[Sequence[Any]]:
-    """Slices small enough for one statement's parameters."""
+    """Yield slices small enough for one statement's parameters."""
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
@@ -106,7 +106,7 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sor
 
 
 def dump_json(value: Any) -> str:
-    """Compact JSON with stable key order, so that equal values are equal text."""
+    """Return compact JSON with stable key order, so that equal values are equal text."""
     return _encode(value) if value else "{}"
 
 
@@ -134,7 +134,7 @@ def record_params(record: Record) -> list[Any]:
 
 
 def to_record(row: Row) -> Record:
-    """A record from a row that starts with ``SELECT_RECORD``; ``Corrupted`` if its text is not what was stored."""
+    """Read a record from a row that starts with ``SELECT_RECORD``; ``Corrupted`` if its text is not what was stored."""
     refuse_damaged(row[_ID], row[_TEXT], row[_HASH])
     values = (
         *row[:_DATA],

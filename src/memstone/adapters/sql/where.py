@@ -49,23 +49,23 @@ class Field(Protocol):
     """Tests of one field. Where the test does not hold, the result is false or NULL."""
 
     def present(self) -> SqlFragment:
-        """It is there and not null."""
+        """Test that it is there and not null."""
         ...
 
     def absent(self) -> SqlFragment:
-        """It is not there, or null."""
+        """Test that it is not there, or null."""
         ...
 
     def one_of(self, values: Sequence[object]) -> SqlFragment:
-        """It equals one of the values, none of which is null."""
+        """Test that it equals one of the values, none of which is null."""
         ...
 
     def compare_order(self, sign: str, value: object) -> SqlFragment:
-        """It is of the same type and stands in this order to the value."""
+        """Test that it is of the same type and stands in this order to the value."""
         ...
 
     def has(self, value: object, *, folded: bool) -> SqlFragment:
-        """It is text with the value in it, or a list with the value among its members."""
+        """Test that it is text with the value in it, or a list with the value among its members."""
         ...
 
 
@@ -181,7 +181,7 @@ class _Column:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a number; true and false are none."""
+    """Return whether it is a number; true and false are none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -217,7 +217,7 @@ def _add_brackets(sql: SqlFragment) -> SqlFragment:
 
 
 def join_tests(word: str, parts: Iterable[SqlFragment]) -> SqlFragment:
-    """All parts with AND or OR between them.
+    """Join all parts with AND or OR between them.
 
     The deepest comes first, where a parser has the least to remember, and long chains are cut into groups, because
     databases also limit the height of an expression.
@@ -244,7 +244,7 @@ class SqliteDialect:
     """SQLite. Needs the function ``casefold``, which gives back unchanged what is not text."""
 
     def contains(self, text: str) -> str:
-        """``instr``, because LIKE reads % and _ as wildcards and ignores the case of some letters."""
+        """Test with ``instr``, because LIKE reads % and _ as wildcards and ignores the case of some letters."""
         return f"instr({text}, ?) > 0"
 
     def fold_case(self, text: str) -> str:
@@ -252,7 +252,7 @@ class SqliteDialect:
         return f"casefold({text})"
 
     def metadata(self, key: str, column: str = "metadata") -> Field:
-        """JSON text, taken apart by ``json_each``: it reports every key as it is, and the type of its value."""
+        """Take JSON text apart by ``json_each``: it reports every key as it is, and the type of its value."""
         return _SqliteJsonKey(key, self, column)
 
 
@@ -282,7 +282,7 @@ class _SqliteJsonKey:
         return FALSE
 
     def has(self, value: object, *, folded: bool) -> SqlFragment:
-        """CASE makes sure that only a list is taken apart as one, and only text is searched."""
+        """Test within CASE, so that only a list is taken apart as one, and only text is searched."""
         part, member, wanted = FALSE, "i.value", value
         if isinstance(value, str):
             part = has_part(self.dialect, "e.value", value, folded=folded)
@@ -311,7 +311,7 @@ def _json_equal(kind: str, value: str, wanted: Sequence[object]) -> SqlFragment:
 
 
 def _json_number(value: float) -> SqlFragment:
-    """Return a float goes through the same reader as the stored one, which in SQLite misses some by one bit."""
+    """Read a float by the same reader as the stored one, which in SQLite misses some by one bit."""
     if isinstance(value, float) and math.isfinite(value):
         return SqlFragment("json_extract(?, '$')", (repr(float(value)),))
     return bind_value(value)
@@ -350,7 +350,7 @@ class Shapes:
         return known[0], [values[at] for at in known[1]]
 
     def _compile_shape(self, shape: Shape, where: Where) -> tuple[str, list[int]] | None:
-        """The text for a shape and which of the values stands where; None where a value does not stand as it is."""
+        """Return the text for a shape and where each value stands in it; None where a value does not stand as it is."""
         text, params = self._compiled(_number_values(where, iter(range(1 << 30))))
         plain = all(isinstance(one, (_Text, _Number)) for one in params)
         if len(self._known) >= _SHAPES:
@@ -388,7 +388,7 @@ def _condition_shape(condition: Condition, values: list[Any]) -> Shape | None:
 
 
 def _value_kind(value: Any) -> type | None:
-    """Values of one kind are written alike; '' and null are not, nor are true and false."""
+    """Return the kind of a value: those of one kind are written alike, but '' and null are not, nor true and false."""
     if type(value) is str:
         return str if value else None
     return float if type(value) in (int, float) else None

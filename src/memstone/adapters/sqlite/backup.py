@@ -76,7 +76,7 @@ def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
 
 
 def _read_schema_objects(raw: sqlite3.Connection, database: str) -> _Objects:
-    """Everything that a database is made of, by kind and name: how it was made, blanks apart."""
+    """Return everything that a database is made of, by kind and name: how it was made, blanks apart."""
     return {(kind, name): "".join((made or "").split()) for kind, name, made in raw.execute(_OBJECTS.format(database))}
 
 
@@ -136,7 +136,7 @@ def write_backup(
 
 
 def _copy_pages(source: Connection, target: sqlite3.Connection, progress: Progress | None) -> None:
-    """All pages of one snapshot: the open transaction keeps it, whatever others commit meanwhile."""
+    """Copy all pages of one snapshot: the open transaction keeps it, whatever others commit meanwhile."""
     source.raw.execute("BEGIN")
     try:
         source.raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
@@ -321,7 +321,7 @@ def rewrite_copy(known: KnownCopy, work: Work[Look | None], signer: Signer) -> C
 
 
 def _erase_in_copy(path: Path, work: Work[Look | None], signer: Signer) -> int | None:
-    """How many traces are left; None when there was nothing to erase."""
+    """Return how many traces are left; None when there was nothing to erase."""
     with open_backup(path, path) as (connection, manifest):
         ours = signer.origin(manifest) == "ours"
         look: Look | None = run_removal(connection, work)
@@ -382,7 +382,7 @@ def _delete_outdated_copy(path: Path, work: Work[Look | None]) -> Copy:
 
 
 def _has_data_to_erase(path: Path, work: Work[Look | None]) -> bool:
-    """Whether there is anything to erase; so it is taken to be where this Memstone cannot tell."""
+    """Return whether there is anything to erase; so it is taken to be where this Memstone cannot tell."""
     try:
         connection = open_connection(str(path), uri=False, writable=True, durable=False)
     except sqlite3.Error:

@@ -48,7 +48,7 @@ def primary_code(error: sqlite3.Error) -> int:
 
 
 def is_unreadable(error: sqlite3.Error) -> bool:
-    """Whether a text could not be read because its bytes are no text; SQLite itself does not mind."""
+    """Return whether a text could not be read because its bytes are no text; SQLite itself does not mind."""
     return str(error).startswith("Could not decode to UTF-8")
 
 
@@ -75,7 +75,7 @@ class translate_errors:  # noqa: N801 - it is used like a function
         self._where = where
 
     def __enter__(self) -> None:
-        """Nothing: everybody comes by here, and most have no error."""
+        """Do nothing: everybody comes by here, and most have no error."""
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if error is None:
@@ -132,7 +132,9 @@ class SqliteSql:
 
 @lru_cache(maxsize=_STATEMENTS)
 def _multi_row_insert(query: str) -> str:
-    """The same INSERT for several rows, '' when it is none of given values. Each statement opens every index anew.
+    """Return the same INSERT for several rows, '' when it is none of given values.
+
+    Each statement opens every index anew.
 
     OR FAIL leaves the rows before one that fails, as statements of one row do: whoever fails undoes the whole unit.
     Without it SQLite would copy every page that the statement touches, to undo that statement alone.

@@ -37,7 +37,7 @@ _holding: Final = ForkSafeLock()
 
 
 def count_traces(connection: Connection, files: Mapping[str, Iterable[bytes]], look: Look) -> dict[str, int]:
-    """How many pieces each file holds, but for those that stand in a row: somebody else may have said the same."""
+    """Count the pieces in each file, but for those that stand in a row: somebody else may have said the same."""
     found = {name: _find_pieces(parts, look) for name, parts in files.items()}
     if any(found.values()):
         remaining = _find_pieces(_read_row_texts(connection), look)
@@ -87,7 +87,7 @@ def _shared_descriptor(path: Path) -> int:
 
 
 def _read_row_texts(connection: Connection) -> Iterator[bytes]:
-    """Every text that a row holds."""
+    """Yield every text that a row holds."""
     for (table,) in connection.raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
         rows = connection.raw.execute(f'SELECT * FROM "{table}"')
         while page := rows.fetchmany(_ROWS):
@@ -158,7 +158,7 @@ class SqliteCopies:
         return await self._io.run(self._wipe)
 
     async def traces(self, look: Look) -> dict[str, int]:
-        """How many pieces each file holds that no row holds."""
+        """Return how many pieces each file holds that no row holds."""
         return await self._io.run(lambda: self._traces(look))
 
     def _backup(self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class SqliteCopies:
         return self._on_snapshot(lambda source: write_backup(source, path, created_at, signer, progress))
 
     def is_own(self, path: Path) -> bool:
-        """Whether it is the file of the store, or what SQLite has beside it, under whatever name."""
+        """Return whether it is the file of the store, or what SQLite has beside it, under whatever name."""
         file = self._file()
         names = [file, *(file.with_name(f"{file.name}-{end}") for end in ("wal", "shm"))] if file is not None else []
         return path.exists() and any(one.exists() and path.samefile(one) for one in names)
@@ -219,7 +219,7 @@ class SqliteCopies:
 
     @contextmanager
     def _staging_path(self) -> Iterator[Path]:
-        """Beside which file something may be put for a while."""
+        """Yield the path beside which something may be put for a while."""
         file = self._file()
         if file is not None:
             yield file
@@ -280,7 +280,10 @@ class SqliteCopies:
         return self._on_snapshot(lambda connection: count_traces(connection, self._raw(connection, look.overlap), look))
 
     def _raw(self, connection: Connection, overlap: int) -> dict[str, Iterable[bytes]]:
-        """The bytes of the store's file and of its log; the memory that SQLite shares beside them holds no content."""
+        """Return the bytes of the store's file and of its log.
+
+        The memory that SQLite shares beside them holds no content.
+        """
         file = self._file()
         if file is None:
             return {self._where: (connection.raw.serialize(),)}

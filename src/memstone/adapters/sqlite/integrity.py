@@ -129,7 +129,7 @@ _PAUSE: Final = 5.0
 
 
 def lacks_log(database: sqlite3.Connection, path: Path) -> bool:
-    """Whether a file says that a log belongs to it, and there is none."""
+    """Return whether a file says that a log belongs to it, and there is none."""
     return _says_more(database) is True and not _log_bytes(path) and not _log_mark_path(path).exists()
 
 
@@ -171,7 +171,7 @@ def _log_mark_path(path: Path) -> Path:
 
 
 def _says_more(database: sqlite3.Connection) -> bool | None:
-    """Whether a log is announced that was not begun; None in a store of an older schema."""
+    """Return whether a log is announced that was not begun; None in a store of an older schema."""
     try:
         row = database.execute(_WAITS).fetchone()
     except sqlite3.OperationalError:

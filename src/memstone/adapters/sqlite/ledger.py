@@ -251,7 +251,7 @@ class SqliteLedger(SqliteCopies):
         register_for_forks(self)
 
     def _start(self) -> None:
-        """Locks and queues nobody holds: at first, and in a forked child."""
+        """Make locks and queues that nobody holds: at first, and in a forked child."""
         self._guard = threading.Lock()
         self._queue = WriteQueue(self._open_writer, self._update_log_mark)
         self._readers = Readers(self._fresh_reader)
@@ -318,7 +318,7 @@ class SqliteLedger(SqliteCopies):
             await self._io.run(lambda: try_to_write(folder))
 
     async def check(self) -> StoreCheck:
-        """Location, schema, size, journal and the result of SQLite's own integrity check."""
+        """Report location, schema, size, journal and the result of SQLite's own integrity check."""
         return await self._io.run(self._check)
 
     async def close(self) -> None:
@@ -477,7 +477,7 @@ def _make_folder(path: Path) -> None:
 
 
 def _use_wal(connection: Connection, config: SqliteConfig) -> None:
-    """Readers then never wait for the writer. Switching needs the lock for a moment."""
+    """Switch to a log: readers then never wait for the writer. Switching needs the lock for a moment."""
     if config.path is None:
         return
     if connection.raw.execute("PRAGMA journal_mode").fetchone()[0] != "wal":

@@ -34,7 +34,7 @@ class Migration(NamedTuple):
 
 @cache
 def list_migrations() -> tuple[Migration, ...]:
-    """All steps, in order."""
+    """Return all steps, in order."""
     folder = files("memstone.adapters.sqlite") / "sql"
     scripts = sorted((item for item in folder.iterdir() if item.name.endswith(".sql")), key=lambda item: item.name)
     return tuple(Migration(int(item.name[:4]), item.name, item.read_text("utf-8")) for item in scripts)

@@ -59,7 +59,7 @@ class WriteQueue:
         """Whoever holds it may use the write connection."""
 
     def run(self, work: Work[T], *, synced: bool = True) -> T:
-        """The result of a unit, after its commit, which is on disk when this unit or one beside it wants that."""
+        """Return the result of a unit after its commit, which is on disk when this unit or one beside it wants that."""
         job = _Job(work, synced=synced)
         self._waiting.append(job)
         try:

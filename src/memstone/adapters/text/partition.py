@@ -133,7 +133,7 @@ class TextColumns:
 
     @classmethod
     def of(cls, room: int) -> TextColumns:
-        """Empty columns."""
+        """Return empty columns."""
         none = -np.ones((2, room), dtype=np.int32)
         return cls(
             seqs=np.zeros(room, dtype=np.int64),
@@ -289,7 +289,7 @@ class TextPartition:
         self.shared.last[name] = End(at, row.created_at, row.first, row.occurred_at)
 
     def _goes_on(self, added: Sequence[TextRow]) -> bool:
-        """Whether new rows stand in their conversations behind what is there and behind each other.
+        """Return whether new rows stand in their conversations behind what is there and behind each other.
 
         A turn that was revised or brought back keeps the place it had.
         """
@@ -307,14 +307,20 @@ class TextPartition:
 
 
 def _question_ratio(row: TextRow) -> float:
-    """How much of a text asks; of what a user and an assistant say to each other, whether it states nothing at all."""
+    """Return how much of a text asks.
+
+    Of what a user and an assistant say to each other, only whether it states nothing at all.
+    """
     if row.speaker.lower() in _BOTH:
         return float(asks_alone(row.text))
     return question_share(row.text) if "?" in row.text else 0.0
 
 
 def _row_conversation(row: TextRow) -> Conversation | None:
-    """What a row is a part of; what was put aside stands alone, so that nobody is found by its words in its place."""
+    """Return what a row is a part of.
+
+    What was put aside stands alone, so that nobody is found by its words in its place.
+    """
     if not row.active:
         return None
     return conversation_of(row.agent_id, row.run_id, row.layer, own_words=row.own_words)

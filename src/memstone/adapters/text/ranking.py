@@ -36,7 +36,7 @@ def search_partition(partition: TextPartition, query: WordsQuery) -> TextHits:
 
 
 def _find_matches(partition: TextPartition, query: WordsQuery) -> tuple[Any, Any]:
-    """Where the best stand, best first, and their scores."""
+    """Return where the best stand, best first, and their scores."""
     allowed = _allowed_mask(partition, query)
     scores = _bm25_scores(partition, query.words, alone=query.alone)
     matching = np.nonzero(scores > 0 if allowed is None else (scores > 0) & allowed)[0]
@@ -45,7 +45,7 @@ def _find_matches(partition: TextPartition, query: WordsQuery) -> tuple[Any, Any
 
 
 def _query_coverage(partition: TextPartition, words: Sequence[str], places: Any) -> Any:
-    """How much of what a question tells each of these rows holds itself: its rare words count more than its common."""
+    """Return how much of what a question tells each row holds itself; rare words count more than common ones."""
     shares, total = np.zeros(len(places)), 0.0
     for word in set(words) if len(places) else ():
         holding = _term_weights(partition, word, []) > 0
@@ -56,12 +56,12 @@ def _query_coverage(partition: TextPartition, words: Sequence[str], places: Any)
 
 
 def find_adjacent(partition: TextPartition, seqs: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
-    """For each memory, those said right before and after it with their distance."""
+    """Return, for each memory, those said right before and after it with their distance."""
     return {_seq_at(partition, at): _list_adjacent(partition, at) for at in _find_places(partition, seqs).tolist()}
 
 
 def word_rarity(partition: TextPartition, word: str) -> float:
-    """How much a word tells: the fewer memories hold it, the more."""
+    """Return how much a word tells: the fewer memories hold it, the more."""
     places, _ = partition.shared.postings.of(word, partition.rows)
     holding = len(places) if partition.alive is None else int(partition.alive[places].sum())
     return float(np.log(1 + (partition.count - holding + 0.5) / (holding + 0.5)))
@@ -91,7 +91,7 @@ def _prepare_norms(partition: TextPartition) -> tuple[list[tuple[Any, float]], A
 
 
 def _adjacent_columns(partition: TextPartition) -> list[tuple[Any, float]]:
-    """Columns that name for each row another one beside it (-1: none), and how much that one's words count for it."""
+    """Return columns that name for each row one beside it (-1: none), and how much that one's words count for it."""
     rows, columns = partition.rows, partition.shared.columns
     before, after = columns.before[:rows].copy(), np.where(columns.after[:rows] < rows, columns.after[:rows], -1)
     if before.max() < 0:
@@ -111,7 +111,7 @@ def _length_norm(partition: TextPartition, neighbours: list[tuple[Any, float]]) 
 
 
 def _term_weights(partition: TextPartition, word: str, neighbours: list[tuple[Any, float]]) -> Any:
-    """How often each row holds a word: itself, by its day and speaker, and by what stands beside it."""
+    """Return how often each row holds a word: itself, by its day and speaker, and by what stands beside it."""
     shared, rows = partition.shared, partition.rows
     places, counts = shared.postings.of(word, rows)
     own = np.zeros(rows, dtype=np.float32)
@@ -129,7 +129,7 @@ def _term_weights(partition: TextPartition, word: str, neighbours: list[tuple[An
 
 
 def _allowed_mask(partition: TextPartition, query: WordsQuery) -> Any:
-    """Which rows may be found; None means all."""
+    """Return which rows may be found; None means all."""
     rows, columns, ids = partition.rows, partition.shared.columns, partition.shared.ids
     masks = [] if partition.alive is None else [partition.alive]
     for column, wanted in enumerate((query.scope.agent_id, query.scope.run_id)):
@@ -143,7 +143,7 @@ def _allowed_mask(partition: TextPartition, query: WordsQuery) -> Any:
 
 
 def match_any_code(column: Any, numbers: dict[str, int], wanted: Sequence[str]) -> Any:
-    """Which rows of a column of numbers stand for one of the wanted texts."""
+    """Return which rows of a column of numbers stand for one of the wanted texts."""
     table = np.zeros(len(numbers) + 1, dtype=bool)
     table[[numbers[text] for text in wanted if text in numbers]] = True
     return table[column]

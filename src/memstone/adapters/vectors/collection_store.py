@@ -70,7 +70,7 @@ def clip_score(cosine: float) -> float:
 
 
 def compare_points(points: Sequence[Point], asked: Any) -> list[PointHit]:
-    """Every point with its score, in no order."""
+    """Return every point with its score, in no order."""
     if not points:
         return []
     cosines = np.vecdot(np.asarray([point.vector for point in points], dtype="<f4"), asked)
@@ -116,7 +116,7 @@ class CollectionStore:
             await self.drop(info.name)
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
-        """All of them or, when one vector is wrong, none; of those with the same id the last one."""
+        """Write all of them or, when one vector is wrong, none; of those with the same id the last one."""
         items = list(points)
         dimension = await self._dimension(collection)
         ready = {
@@ -164,7 +164,7 @@ class CollectionStore:
         return sorted(await self._matches(collection, clause), key=lambda point: point.id)[:limit]
 
     async def close(self) -> None:
-        """Nothing by default: connections over HTTP belong to the Io."""
+        """Do nothing by default: connections over HTTP belong to the Io."""
 
     async def _dimension(self, collection: str) -> int:
         known = self._dimensions.get(collection) or await self._read_dimension(collection)
@@ -216,7 +216,7 @@ class CollectionStore:
         raise NotImplementedError
 
     async def _matches(self, collection: str, clause: Any) -> list[Point]:
-        """Every point that matches."""
+        """Return every point that matches."""
         raise NotImplementedError
 
 
@@ -285,7 +285,7 @@ class HttpStore(CollectionStore):
 
 
 def build_base_url(url: str | None, host: str | None, port: int | None, default_port: int, *, https: bool) -> str:
-    """The address of a store from what a configuration says: a url, or a host (which may have a scheme) and a port.
+    """Return the address of a store from a configuration: a url, or a host (which may have a scheme) and a port.
 
     An address without a port gets ``port``, or the usual one of the store.
     """

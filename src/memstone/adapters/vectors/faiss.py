@@ -146,7 +146,7 @@ class FaissStore(CollectionStore):
     # --- in one thread at a time --------------------------------------------------------------------------------------
 
     async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """One transaction at a time, away from the event loop."""
+        """Run one transaction at a time, away from the event loop."""
 
         def run_locked() -> T:
             with self._guard:

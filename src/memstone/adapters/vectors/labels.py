@@ -27,7 +27,7 @@ Clause: TypeAlias = Any
 
 
 def labels_of(payload: Mapping[str, Any]) -> list[str]:
-    """Every label of a payload, each once, in order."""
+    """Return every label of a payload, each once, in order."""
     found: set[str] = set()
     for field, value in payload.items():
         if value is None or (field in UNSET_WHEN_EMPTY and value == ""):
@@ -46,7 +46,7 @@ def numbers_of(payload: Mapping[str, Any]) -> dict[str, int | float]:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number; a flag is none."""
+    """Return whether it is a number; a flag is none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -84,15 +84,15 @@ class LabelFilter:
         return True if where is None else self._translate(where, negated=False)
 
     def has_any(self, labels: Sequence[str], *, negated: bool) -> Clause:
-        """Return a point has one of these labels, or has none of them."""
+        """Test that a point has one of these labels, or has none of them."""
         raise NotImplementedError
 
     def compare(self, field: str, op: Op, value: float) -> Clause:
-        """Return a point has a number in this field that compares so; only for stores that say so."""
+        """Test that a point has a number in this field that compares so; only for stores that say so."""
         raise NotImplementedError
 
     def join(self, clauses: Sequence[Clause], *, every: bool) -> Clause:
-        """Every clause holds, or some; there are at least two."""
+        """Test that every clause holds, or some; there are at least two."""
         raise NotImplementedError
 
     def _translate(self, where: Where, *, negated: bool) -> Clause:
@@ -154,7 +154,7 @@ def _value_label(field: str, value: object) -> str:
 
 
 def _write_number(value: Any) -> str:
-    """One text for equal numbers: a whole one is written as such, whatever its type."""
+    """Write equal numbers as one text: a whole one is written as such, whatever its type."""
     whole = isinstance(value, int) or value == int(value) if value == value and abs(value) < INT64.stop else False  # noqa: PLR0124 - NaN differs from itself
     if whole:
         return str(int(value))

@@ -82,7 +82,7 @@ class MemoryVectors:
         await self._run(self._collections.clear)
 
     async def _run(self, work: Callable[[], T]) -> T:
-        """One thing at a time, away from the event loop."""
+        """Run one thing at a time, away from the event loop."""
 
         def run_locked() -> T:
             with self._guard:
@@ -123,7 +123,7 @@ class _Collection:
         self._block: Any = np.empty((_ROOM, dimension), dtype=np.float32)
 
     def put(self, points: Sequence[Point]) -> None:
-        """All of them or, when one vector is wrong, none."""
+        """Put all of them or, when one vector is wrong, none."""
         rows = [self._unit(point.vector) for point in points]
         for point, row in zip(points, rows, strict=True):
             place = self._place(point.id)
@@ -136,7 +136,7 @@ class _Collection:
         return place is not None
 
     def remove(self, ids: Iterable[str]) -> None:
-        """The last point moves into the gap, so that the block has none."""
+        """Remove a point; the last one moves into the gap, so that the block has none."""
         for point_id in ids:
             place = self._places.pop(point_id, None)
             if place is None:
@@ -151,7 +151,10 @@ class _Collection:
         return None if place is None else self._point(place)
 
     def search(self, vector: Sequence[float], limit: int, where: Where | None) -> list[PointHit]:
-        """Best first. Whoever does not match takes nobody's place, because the cut is made after the filter."""
+        """Return the best first.
+
+        Whoever does not match takes nobody's place, because the cut is made after the filter.
+        """
         scores = np.vecdot(self._block[: len(self.ids)], self._unit(vector))
         hits: list[PointHit] = []
         for place in np.argsort(-scores, kind="stable"):
@@ -170,7 +173,7 @@ class _Collection:
         return Point(self.ids[place], self._block[place].tolist(), _copy_payload(self._payloads[place]))
 
     def _place(self, point_id: str) -> int:
-        """Where a point stands; a new one goes to the end."""
+        """Return where a point stands; a new one goes to the end."""
         place = self._places.setdefault(point_id, len(self.ids))
         if place == len(self.ids):
             self.ids.append(point_id)
@@ -204,5 +207,8 @@ class _Collection:
 
 
 def _copy_payload(payload: dict[str, Any]) -> dict[str, Any]:
-    """A payload nobody else holds; most values cannot be changed and need no copy, which is what makes it quick."""
+    """Return a payload nobody else holds.
+
+    Most values cannot be changed and need no copy, which is what makes it quick.
+    """
     return {name: deepcopy(value) if isinstance(value, (list, dict)) else value for name, value in payload.items()}

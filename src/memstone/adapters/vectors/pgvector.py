@@ -92,7 +92,7 @@ def _presence_test(field: str) -> Test:
 
 
 def _equality_test(field: str, values: tuple[Any, ...]) -> Test:
-    """It equals one of the values: ``jsonb`` compares types and numbers as the reference evaluator does."""
+    """Test that it equals one of the values: ``jsonb`` compares types and numbers as the reference evaluator does."""
     absent = [each for each in values if each is None]
     wanted = [_to_json(each) for each in values if each is not None and _is_comparable(field, each)]
     tests = [Test("coalesce(payload -> ? = ANY (?::jsonb[]), FALSE)", (field, wanted))] if wanted else []
@@ -123,7 +123,7 @@ def _compile_operator(field: str, op: Op, value: Any) -> Test:
 
 
 def _comparison_test(field: str, sign: str, value: Any) -> Test:
-    """CASE keeps the conversion from being tried on anything but a number."""
+    """Compare within CASE, which keeps the conversion from being tried on anything but a number."""
     if isinstance(value, str):
         unset = "nullif(payload ->> ?, '')" if field in UNSET_WHEN_EMPTY else "payload ->> ?"
         text = f"CASE jsonb_typeof(payload -> ?) WHEN 'string' THEN ({unset}) COLLATE \"C\" {sign} ? END"
@@ -135,7 +135,7 @@ def _comparison_test(field: str, sign: str, value: Any) -> Test:
 
 
 def _to_comparable_number(value: float) -> int | float:
-    """Beyond 64 bits a whole number is compared as a float."""
+    """Return a whole number beyond 64 bits as a float."""
     return float(value) if isinstance(value, int) and value not in INT64 else value
 
 
@@ -232,7 +232,7 @@ class PgVectorStore:
             ]
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
-        """All of them or, when one vector is wrong, none; of those with the same id the last one."""
+        """Write all of them or, when one vector is wrong, none; of those with the same id the last one."""
         items = list(points)
         async with self._unit() as wire:
             dimension, _ = await self._there(wire, collection)
@@ -268,7 +268,7 @@ class PgVectorStore:
     async def search(
         self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None
     ) -> list[PointHit]:
-        """By the index where there is much to compare, and one by one where that found too few."""
+        """Search by the index where there is much to compare, and one by one where that found too few."""
         test = compile_filter(where)
         async with self._unit() as wire:
             dimension, size = await self._there(wire, collection)
@@ -354,7 +354,7 @@ class PgVectorStore:
 
     @asynccontextmanager
     async def _unit(self) -> AsyncIterator[Wire]:
-        """One transaction; whatever goes wrong leaves nothing behind."""
+        """Run one transaction; whatever goes wrong leaves nothing behind."""
         try:
             pool = self._pool if self._pool is not None else await self._io.run(self._open_pool)
             lent = await self._begin_transaction(pool)
@@ -442,5 +442,5 @@ def _point_from_row(point_id: str, vector: bytes, payload: dict[str, Any]) -> Po
 
 
 def _similarity_score(distance: float) -> float:
-    """1 - distance, within [0, 1]; the distance to a zero vector is no number."""
+    """Return 1 - distance, within [0, 1]; the distance to a zero vector is no number."""
     return min(1.0, max(0.0, 1.0 - distance)) if distance == distance else 0.0  # noqa: PLR0124 - NaN differs from itself

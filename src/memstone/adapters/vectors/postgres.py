@@ -110,12 +110,12 @@ class PgVectors:
         await self._local.forget(tenant_id)
 
     def _pays(self, query: VectorQuery, known: _ScopeState, graph: HnswIndex) -> bool:
-        """Whether enough of the candidates that an index looks at can be expected to be of the scope."""
+        """Return whether enough of the candidates that an index looks at can be expected to be of the scope."""
         rows = known.rows if query.among is None else min(known.rows, len(query.among))
         return query.limit * max(graph.rows, known.rows) <= rows * self._config.max_scan_tuples / 2
 
     def _fits(self, query: VectorQuery, known: _ScopeState) -> bool:
-        """Whether all of it can be held in this process beside that of others."""
+        """Return whether all of it can be held in this process beside that of others."""
         return bool(query.scope.user_id) and known.rows * len(query.vector) * _BYTES <= self._config.memory_mb * 500_000
 
     async def _get_scope_info(self, query: VectorQuery) -> _ScopeState:

@@ -219,7 +219,7 @@ class QdrantFilter(LabelFilter):
         return self._join(clauses, every=False)
 
     def _plain(self, field: str, clauses: Sequence[Clause]) -> Clause:
-        """One of these, for a value that is no list: Qdrant compares with each member of one."""
+        """Match one of these, for a value that is no list: Qdrant compares with each member of one."""
         joined = self._join(clauses, every=False)
         if isinstance(joined, bool) or field in FIELDS:
             return joined

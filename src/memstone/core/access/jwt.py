@@ -43,7 +43,7 @@ class Claims:
     exp: int
 
     def hold_at(self, now: int) -> bool:
-        """Whether it is valid at a time."""
+        """Return whether it is valid at a time."""
         lifetime = self.exp - self.iat
         return self.nbf <= now + _SKEW and self.iat <= now + _SKEW and now < self.exp and 0 < lifetime <= MAX_SECONDS
 
@@ -58,7 +58,7 @@ class UnverifiedToken:
     signature: bytes
 
     def is_by(self, key: bytes) -> bool:
-        """Whether it was made with a key."""
+        """Return whether it was made with a key."""
         return hmac.compare_digest(self.signature, _compute_mac(self.signed, key))
 
 
@@ -76,7 +76,7 @@ def issue_token(claims: Claims, key: bytes) -> str:
 
 
 def looks_like_one(token: str) -> bool:
-    """Whether somebody means a token of this kind; a key holds no dots."""
+    """Return whether somebody means a token of this kind; a key holds no dots."""
     return token.count(".") == _PARTS - 1
 
 
@@ -117,7 +117,10 @@ def _encode_base64(value: bytes) -> str:
 
 
 def _decode_base64(part: str) -> bytes | None:
-    """Bytes in the one way in which they are written; several ways would be several tokens that say the same."""
+    """Return the bytes of the one way in which they are written.
+
+    Several ways would be several tokens that say the same.
+    """
     try:
         value = base64.b64decode(part + "=" * (-len(part) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

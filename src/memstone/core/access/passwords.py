@@ -52,7 +52,10 @@ COST: Final = Cost(14, 8, 5)
 
 
 def checked_password(password: object, login: str) -> str:
-    """A password that may be set, or ``InvalidInput``; length is what counts, so no kind of character is asked for."""
+    """Return a password that may be set, or raise ``InvalidInput``.
+
+    Length is what counts, so no kind of character is asked for.
+    """
     if not isinstance(password, str):
         raise InvalidInput("a password must be text")
     if not MIN_CHARS <= len(password) <= MAX_CHARS:
@@ -77,7 +80,7 @@ def decoy_hash() -> str:
 
 
 def is_correct_password(password: str, stored: str) -> bool:
-    """Whether it is the password of which that is kept."""
+    """Return whether it is the password of which that is kept."""
     found = _STORED.fullmatch(stored)
     if found is None:
         return False
@@ -88,7 +91,7 @@ def is_correct_password(password: str, stored: str) -> bool:
 
 
 def is_outdated(stored: str) -> bool:
-    """Whether it was stored at another cost than is usual now."""
+    """Return whether it was stored at another cost than is usual now."""
     return not stored.startswith(f"$scrypt${COST}$")
 
 
@@ -100,7 +103,7 @@ def _compute_scrypt(password: str, salt: bytes, cost: Cost) -> bytes:
 
 
 def _normalize_password(password: str) -> str:
-    """Return the same password typed on another keyboard is the same password."""
+    """Return one form of a password, on whatever keyboard it is typed."""
     return normalize_unicode("NFKC", password)
 
 

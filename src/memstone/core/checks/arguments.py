@@ -144,7 +144,7 @@ def rule_of(name: str, annotation: str) -> Rule | None:
 
 
 def _id_rule(name: str) -> Rule:
-    """Return an id is text, or the UUID that some have of it."""
+    """Return the rule for an id, which is text, or the UUID that some have of it."""
     what, hint = IDS[name]
     return Rule(lambda value: isinstance(value, str) or _is_uuid(value), f"the id of {what}", hint)
 
@@ -280,7 +280,7 @@ CALLER_KINDS: Final = (Kind.FACTUAL, Kind.EPISODIC, Kind.PROCEDURAL, Kind.SEMANT
 
 
 def checked_text(value: object, name: str, limit: int, setting: str = "") -> str:
-    """Text that can be stored as it is; ``setting`` is what raises the limit, if anything does."""
+    """Return text that can be stored as it is; ``setting`` is what raises the limit, if anything does."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} must be text, not {type(value).__name__}")
     if len(value) > limit:
@@ -321,7 +321,7 @@ def checked_key(value: str | None, limits: Limits) -> str | None:
 
 
 def checked_kind(value: str | None) -> str:
-    """One of the four kinds a caller may give."""
+    """Return one of the four kinds a caller may give."""
     if value is None:
         return Kind.FACTUAL
     if value not in CALLER_KINDS:
@@ -330,7 +330,7 @@ def checked_kind(value: str | None) -> str:
 
 
 def checked_metadata(value: Mapping[str, Any] | None, limits: Limits) -> tuple[dict[str, Any], list[str]]:
-    """A copy of the caller's metadata as it is stored, without identity keys; and warnings about what was left out."""
+    """Return the caller's metadata as it is stored, without identity keys, and warnings about what was left out."""
     if value is None:
         return {}, []
     if not isinstance(value, Mapping):
@@ -349,7 +349,7 @@ def checked_metadata(value: Mapping[str, Any] | None, limits: Limits) -> tuple[d
 
 
 def checked_expiry(value: When | None, now: Instant, warnings: list[str]) -> Instant | None:
-    """When something stops to hold; nobody finds what has expired already, which is worth a word."""
+    """Return when something stops to hold; nobody finds what has expired already, which is worth a word."""
     until = None if value is None else parse_when(value, "expires_at")
     if until is not None and until <= now:
         warnings.append("expires_at is in the past: the memory is stored, but only found with show_expired=True")

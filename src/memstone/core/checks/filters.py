@@ -181,7 +181,7 @@ def _pin_scope_id(part: Where, scope: dict[str, str]) -> bool:
 
 
 def names_several(where: Where) -> bool:
-    """Whether what is asked beyond the scope is an id out of several."""
+    """Return whether what is asked beyond the scope is an id out of several."""
     leaves = (part for part in _flatten_conjunction(where) if isinstance(part, Condition))
     return any(leaf.op is Op.IN and leaf.field in SCOPE_IDS for leaf in leaves)
 
@@ -219,7 +219,7 @@ class _Parser:
         return _all_of([part for name, value in item.items() for part in self.entry(name, value, depth)])
 
     def entry(self, name: object, value: object, depth: int) -> list[Where]:
-        """One entry of a mapping: a logical word, or a field in short form."""
+        """Read one entry of a mapping: a logical word, or a field in short form."""
         logic = LOGIC.get(name) if isinstance(name, str) else None
         if logic is not None:
             return [self.logical(logic, value, depth)]
@@ -247,7 +247,7 @@ class _Parser:
         return Or(parts) if word == "or" else Not(Or(parts))
 
     def written_out(self, item: Mapping[Any, Any]) -> Where:
-        """``{field, operator, value}``, complete and with nothing beside it."""
+        """Read ``{field, operator, value}``, complete and with nothing beside it."""
         keys = set(item)
         if keys not in ({"field", "operator", "value"}, {"field", "op", "value"}):
             raise InvalidFilter(
@@ -339,7 +339,7 @@ def _public_field_name(field: str) -> str:
 
 
 def _parse_operand(field: str, op: Op, value: object) -> Scalar:
-    """One value in the form in which it is compared; its type must suit the field and the operator."""
+    """Return one value in the form in which it is compared; its type must suit the field and the operator."""
     kind = "text" if field.startswith(DATA) else FIELDS.get(field)
     if op in PARTIAL and kind not in {None, "text"}:
         raise InvalidFilter(f"{op} works on text, and {_public_field_name(field)} is of type {kind}")
@@ -374,7 +374,7 @@ def _metadata_operand(field: str, op: Op, value: object) -> Scalar:
 
 
 def _validate_text(value: str, name: str) -> str:
-    """Plain text that every database can hold."""
+    """Return plain text that every database can hold."""
     if "\0" in value:
         raise InvalidFilter(f"{name} contains a NUL character: {short(value)}", hint=NO_NUL)
     try:
@@ -439,7 +439,7 @@ DEFAULT_LAYERS = (Layer.FACT,)
 
 
 def where_in_scope(scope: Scope) -> Where:
-    """Seen through a link of this scope: the tenant must match, and every other field that is set."""
+    """Test that it is seen through a link of this scope: the tenant must match, and every other field that is set."""
     argument = ((name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
     tenant = Condition("tenant_id", Op.EQ, scope.tenant_id)
     return And((tenant, *(Condition(name, Op.EQ, value) for name, value in argument if value)))
@@ -451,7 +451,7 @@ def where_link_direct() -> Where:
 
 
 def where_in_bounds(bounds: Bounds) -> Where:
-    """Seen through a link of somebody within bounds."""
+    """Test that it is seen through a link of somebody within bounds."""
     one = where_in_scope(Scope(bounds.tenant_id, bounds.user_id, bounds.agent_id))
     if bounds.user_id or bounds.users is Users.ALL:
         return one
@@ -463,7 +463,7 @@ def where_in_bounds(bounds: Bounds) -> Where:
 
 
 def _where_prefix(field: str, prefix: str) -> Where:
-    """Return a field begins with a text: texts are compared by code point, so these stand side by side."""
+    """Test that a field begins with a text: texts are compared by code point, so these stand side by side."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     return And((Condition(field, Op.GTE, prefix), Condition(field, Op.LT, after)))
 
@@ -485,7 +485,7 @@ def valid_at(moment: Instant) -> Where:
 
 
 def where_unexpired(moment: Instant) -> Where:
-    """Has no expiry, or one that lies ahead."""
+    """Test that it has no expiry, or one that lies ahead."""
     return Or((Condition("expires_at", Op.EXISTS, value=False), Condition("expires_at", Op.GT, moment)))
 
 

@@ -46,7 +46,7 @@ class _Group:
 
 
 def runs_away(pattern: str) -> bool:
-    """Whether a pattern repeats without bound what consists of unbounded repetitions alone, such as ``(a+)*``."""
+    """Return whether a pattern repeats without bound what consists of unbounded repetitions alone: ``(a+)*``."""
     groups = [_Group()]
     at = 0
     while found := _PARTS.match(pattern, at):

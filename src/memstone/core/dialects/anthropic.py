@@ -36,7 +36,7 @@ class MessageTools:
     """See ``memstone.core.dialects.base.ToolDialect``."""
 
     def free(self, body: Body, name: str) -> bool:
-        """Unless the caller forces a choice."""
+        """Return whether a tool may be added: not where the caller forces a choice."""
         choice = body.get("tool_choice")
         leaves = choice is None or (isinstance(choice, Mapping) and choice.get("type") == "auto")
         return leaves and all(tool.get("name") != name for tool in dicts_in_list(body.get("tools")))
@@ -99,7 +99,7 @@ class MessageTools:
         return changed if any(_is_tool_call(one) for one in remaining) else _replace_tool_stop_reason(changed)
 
     def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
-        """Without these blocks, the others counted without them."""
+        """Return an event without these blocks, the others counted without them."""
         if event.get("type") == "message_delta" and ours.alone:
             return {**event, "delta": _replace_tool_stop_reason(dict_or_empty(event.get("delta")))}
         place = event.get("index")
@@ -108,18 +108,21 @@ class MessageTools:
         return None if place in ours.places else {**event, "index": ours.shift_place(place)}
 
     def advance_progress(self, begun: AnswerProgress, events: Sequence[Body], place: int) -> AnswerProgress:  # noqa: ARG002 - blocks are counted
-        """So many blocks."""
+        """Return the progress after so many blocks more."""
         return AnswerProgress(begun.places + place)
 
     def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:
-        """Return the message has begun already, and its blocks are counted on."""
+        """Count the blocks of an event on, as the message has begun already."""
         if event.get("type") == "message_start":
             return None
         place = event.get("index")
         return {**event, "index": place + begun.places} if isinstance(place, int) else dict(event)
 
     def with_usage(self, message: Body, spent: Body) -> Json:
-        """It stands at the top, in whole answers and in the event before the last; at the beginning in the message."""
+        """Add to the usage at the top, in whole answers and the event before the last.
+
+        At the beginning in the message.
+        """
         inner = message.get("message")
         if isinstance(inner, Mapping):
             return {**message, "message": with_sum(inner, {**spent, "output_tokens": 0})} if spent else dict(message)
@@ -132,14 +135,14 @@ def _told_again(spent: Body, event: Body) -> Json:
 
 
 def _is_kept(block: Body, ids: set[str]) -> bool:
-    """Whether a block of an answer can stand in the next request: no text may be empty there."""
+    """Return whether a block of an answer can stand in the next request: no text may be empty there."""
     if block.get("type") == "text":
         return bool(str(block.get("text") or "").strip())
     return block.get("type") != "tool_use" or block.get("id") in ids
 
 
 def _is_tool_call(block: Any, name: str = "") -> bool:
-    """Whether a block calls a tool: this one, or any."""
+    """Return whether a block calls a tool: this one, or any."""
     return isinstance(block, Mapping) and block.get("type") == "tool_use" and (not name or block.get("name") == name)
 
 
@@ -187,7 +190,10 @@ class Messages:
         return body.get("messages")
 
     def question(self, body: Body) -> str:
-        """The words of the last user message; results of tools stand in one too and are not words of the user."""
+        """Return the words of the last user message.
+
+        Results of tools stand in one too and are not words of the user.
+        """
         at = _last_user(body)
         return "" if at is None else text_of(_user_content(body["messages"][at].get("content"))).strip()
 
@@ -198,14 +204,14 @@ class Messages:
         return [{"role": "user", "content": content}] if content else []
 
     def goes_on(self, body: Body) -> bool:
-        """Results of tools in a message after the last words of the user."""
+        """Return whether results of tools stand in a message after the last words of the user."""
         at = _last_user(body)
         since = [] if at is None else body["messages"][at + 1 :]
         parts = (part for one in since if isinstance(one, Mapping) for part in list_or_empty(one.get("content")))
         return any(isinstance(part, Mapping) and _is_tool(part) for part in parts)
 
     def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
-        """What is stable in front of the system prompt, what changes before the words of the last user message."""
+        """Put what is stable in front of the system prompt, and what changes before the last words of the user."""
         if not isinstance(body.get("messages"), list) or not block.full_text:
             return dict(body)
         if block.system is SystemRole.NO or not isinstance(body.get("system"), str | list | None):
@@ -238,11 +244,11 @@ class Messages:
             answer.finished = True
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """Return the event at the end of a stream."""
+        """Return whether it is the event at the end of a stream."""
         return name == "message_stop"
 
     def closes(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """Return the last changes to the message, and its end."""
+        """Return whether it holds the last changes to the message, or its end."""
         return name in {"message_delta", "message_stop"}
 
     def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:  # noqa: ARG002 - it says nothing yet
@@ -304,7 +310,7 @@ def _is_tool(part: Mapping[str, Any]) -> bool:
 
 
 def _no_system(body: Body, block: PromptBlock) -> dict[str, Any]:
-    """For a model without a system prompt: what would stand there is the first message of the user."""
+    """Return it for a model without a system prompt: what would stand there is the first message of the user."""
     lead, beside = block.among_the_users()
     changed = _prefix_last_user(body, beside)
     return {**changed, "messages": [{"role": "user", "content": lead}, *changed["messages"]]} if lead else changed
@@ -320,7 +326,7 @@ def _prefix_last_user(body: Body, text: str) -> dict[str, Any]:
 
 
 def _insert_text(content: Any, text: str) -> Any:
-    """Content with a text before its words; what tools gave back has to stay in front.
+    """Return content with a text before its words; what tools gave back has to stay in front.
 
     So has what the caller marks as the end of what is cached: the next request has to begin with the same, and this
     text will not stand there any more.

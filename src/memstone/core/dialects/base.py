@@ -47,7 +47,7 @@ class OwnCalls:
     alone: bool
 
     def shift_place(self, place: int) -> int:
-        """Where something stands when they are gone."""
+        """Return where something stands when they are gone."""
         return place - sum(one < place for one in self.places)
 
 
@@ -70,7 +70,7 @@ class ToolDialect(Protocol):
     """How one dialect speaks of tools."""
 
     def free(self, body: Body, name: str) -> bool:
-        """Whether a tool may be added: the caller has none of that name and leaves the choice to the model."""
+        """Return whether a tool may be added: the caller has none of that name and leaves the choice to the model."""
         ...
 
     def add_tool(self, body: Body, tool: Tool, *, last: bool) -> Json:
@@ -115,7 +115,10 @@ class ToolDialect(Protocol):
 
 
 def add_usage(one: Any, other: Any) -> Any:
-    """Two accounts of what was used in one: numbers add up, tables by name; else the first that says something."""
+    """Add up two accounts of what was used.
+
+    Numbers add up, tables by name; else the first that says something counts.
+    """
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return {name: add_usage(one.get(name), other.get(name)) for name in {**one, **other}}
     if _is_number(one) and _is_number(other):
@@ -186,7 +189,7 @@ class PromptBlock:
     system: SystemRole = SystemRole.YES
 
     def among_the_users(self) -> tuple[str, str]:
-        """Where a model takes no instructions: what leads as words of the user, and what goes before the last ones."""
+        """Return what leads as words of the user, and what goes before the last: no instructions are taken."""
         match self.position:
             case Position.SYSTEM_FIRST:
                 return self.full_text, ""
@@ -225,7 +228,7 @@ class Dialect(Protocol):
         ...
 
     def get_messages(self, body: Body) -> Any:
-        """Where the messages of a request stand, whatever stands there."""
+        """Return what stands where the messages of a request are, whatever it is."""
         ...
 
     def question(self, body: Body) -> str:
@@ -233,11 +236,17 @@ class Dialect(Protocol):
         ...
 
     def messages(self, body: Body) -> list[dict[str, Any]]:
-        """What the user said last, in the form ``Memory.add`` takes; empty when it was nobody's turn but a tool's."""
+        """Return what the user said last, in the form ``Memory.add`` takes.
+
+        It is empty when it was nobody's turn but a tool's.
+        """
         ...
 
     def goes_on(self, body: Body) -> bool:
-        """Whether a tool has answered since the user spoke: then those words have come before, in another request."""
+        """Return whether a tool has answered since the user spoke.
+
+        Then those words have come before, in another request.
+        """
         ...
 
     def with_memory(self, body: Body, block: PromptBlock) -> dict[str, Any]:
@@ -253,24 +262,35 @@ class Dialect(Protocol):
         ...
 
     def ends(self, name: str, data: str) -> bool:
-        """Whether an event is the last one of a stream."""
+        """Return whether an event is the last one of a stream."""
         ...
 
     def closes(self, name: str, data: str) -> bool:
-        """Whether an event belongs to the end of a stream: something of our own stands before the first such one."""
+        """Return whether an event belongs to the end of a stream.
+
+        Something of our own stands before the first such one.
+        """
         ...
 
     def make_memories_event(self, memories: list[dict[str, Any]], closing: Body) -> OwnEvent:
-        """An event that says what was shown, before the one that closes. Every client has to be able to read on."""
+        """Return an event that says what was shown, before the one that closes.
+
+        Every client has to be able to read on.
+        """
         ...
 
     def make_error_event(self, message: str, error: Body) -> OwnEvent:
-        """An event that says that the answer ends here, and why; ``error`` is what an upstream said about it itself."""
+        """Return an event that says that the answer ends here, and why.
+
+        ``error`` is what an upstream said about it itself.
+        """
         ...
 
 
 def is_chore(text: str) -> bool:
-    """Whether an application asks on its own account, for a title, tags or a next question to a chat that it quotes.
+    """Return whether an application asks on its own account.
+
+    It wants a title, tags or a next question to a chat that it quotes.
 
     Open WebUI sends such requests under the user's name after every chat.
     """
@@ -279,7 +299,7 @@ def is_chore(text: str) -> bool:
 
 
 def repair_surrogates(value: Any) -> Any:
-    """Text, or what holds it, in whole characters.
+    """Return text, or what holds it, in whole characters.
 
     Halves of one that came one after the other are joined; half a character alone becomes the sign for what cannot be
     read.

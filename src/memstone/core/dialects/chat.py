@@ -48,7 +48,10 @@ class ChatTools:
     """See ``memstone.core.dialects.base.ToolDialect``."""
 
     def free(self, body: Body, name: str) -> bool:
-        """Unless the caller forces a choice, wants several answers, or speaks of functions in the old way."""
+        """Return whether a tool may be added.
+
+        Not where the caller forces a choice, wants several answers, or speaks of functions in the old way.
+        """
         named = (tool.get("function") or {} for tool in dicts_in_list(body.get("tools")))
         taken = any(isinstance(one, Mapping) and one.get("name") == name for one in named)
         odd = body.get("functions") or body.get("n") not in (None, 1)
@@ -65,7 +68,7 @@ class ChatTools:
         return dict(body) if body.get("tools") else {**body, "tools": [own], "tool_choice": "none"}
 
     def calls(self, reply: Body, name: str) -> list[Call]:
-        """Those of the first choice."""
+        """Return the calls of the first choice."""
         return [
             Call(str(one.get("id") or ""), name, arguments_of(one["function"].get("arguments")))
             for one in dicts_in_list(_first_message(reply).get("tool_calls"))
@@ -101,7 +104,7 @@ class ChatTools:
         return {"choices": [{"index": 0, "message": message}], "usage": usage}
 
     def begins(self, event: Body) -> list[tuple[int, str]]:
-        """Return the first piece of a call holds the name; a chunk may hold pieces of several."""
+        """Return the calls that begin here: the first piece holds the name, and a chunk may hold pieces of several."""
         return [
             (place, _function_name(one))
             for delta in _first_choice_deltas(event)
@@ -118,7 +121,7 @@ class ChatTools:
         return {**reply, "choices": [changed if others else _replace_tool_finish_reason(changed), *choices[1:]]}
 
     def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
-        """Chunks without the pieces of these calls, the others counted without them."""
+        """Return a chunk without the pieces of these calls, the others counted without them."""
         choices = [
             _remove_our_calls(one, ours) if one.get("index", 0) == 0 else one
             for one in dicts_in_list(event.get("choices"))
@@ -129,16 +132,16 @@ class ChatTools:
         return {**event, "choices": left} if left else None
 
     def advance_progress(self, begun: AnswerProgress, events: Sequence[Body], place: int) -> AnswerProgress:  # noqa: ARG002 - in no order
-        """Chunks follow each other, from whichever answer."""
+        """Return the progress as it is: chunks follow each other, from whichever answer."""
         return begun
 
     def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:  # noqa: ARG002 - chunks stand in no order
-        """Whose message it is was said at its beginning."""
+        """Return a chunk without its role: whose message it is was said at its beginning."""
         choices = [_without_role(one) for one in dicts_in_list(event.get("choices"))]
         return {**event, "choices": choices} if choices else dict(event)
 
     def with_usage(self, message: Body, spent: Body) -> Json:
-        """It stands at the top, in whole answers and in the last chunk."""
+        """Add to the usage at the top, in whole answers and in the last chunk."""
         return with_sum(message, spent)
 
 
@@ -189,7 +192,7 @@ def _without_role(choice: Json) -> Json:
 
 
 def _append_thoughts(before: Any, piece: Any) -> Any:
-    """Thoughts with another piece of them: texts and lists grow."""
+    """Return thoughts with another piece of them: texts and lists grow."""
     if isinstance(before, str) and isinstance(piece, str):
         return before + piece
     return [*before, *piece] if isinstance(before, list) and isinstance(piece, list) else piece
@@ -234,7 +237,7 @@ class Chat:
         return [{"role": "user", "content": last["content"]}]
 
     def goes_on(self, body: Body) -> bool:
-        """Return a message of the role ``tool``, or ``function`` in the old way, after the last one of the user."""
+        """Return whether a message of the role ``tool``, or the old ``function``, follows the user's last one."""
         roles = (one.get("role") for one in reversed(dicts_in_list(body.get("messages"))))
         return any(role in ("tool", "function") for role in takewhile(lambda role: role != "user", roles))
 
@@ -269,7 +272,7 @@ class Chat:
                 answer.finished = answer.finished or bool(choice.get("finish_reason"))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by the name
-        """Return the mark at the end of a stream."""
+        """Return whether it is the mark at the end of a stream."""
         return data.strip() == _MARK
 
     closes = ends
@@ -301,7 +304,7 @@ def _no_system(messages: list[Any], block: PromptBlock) -> list[Any]:
 
 
 def _first_only(messages: list[Any], block: PromptBlock) -> list[Any]:
-    """What is stable at the front of the one system message, what changes before the words of the last user message."""
+    """Put what is stable at the front of the one system message, and what changes before the last words of the user."""
     if block.position in (Position.SYSTEM_FIRST, Position.SYSTEM_MERGE) or last_user(messages) is None:
         return _prepend_system_text(messages, block.full_text)
     if block.position is Position.PREFIX_LAST_USER:

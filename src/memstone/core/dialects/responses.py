@@ -38,7 +38,10 @@ class ResponseTools:
     """
 
     def free(self, body: Body, name: str) -> bool:
-        """Unless the caller forces a choice, or the service makes the answer alone or writes down what was said."""
+        """Return whether a tool may be added.
+
+        Not where the caller forces a choice, or the service makes the answer alone or writes down what was said.
+        """
         taken = any(tool.get("name") == name for tool in dicts_in_list(body.get("tools")))
         elsewhere = body.get("background") or body.get("conversation")
         return body.get("tool_choice") in (None, "auto") and not taken and not elsewhere
@@ -89,7 +92,7 @@ class ResponseTools:
         return {**reply, "output": [one for one in list_or_empty(reply.get("output")) if not _is_call_of(one, name)]}
 
     def remove_own_calls(self, event: Body, ours: OwnCalls) -> Json | None:
-        """Without these items, the others counted without them."""
+        """Return an event without these items, the others counted without them."""
         if isinstance(event.get("response"), Mapping):
             return {**event, "response": self.remove_calls(event["response"], ours.name)}
         place = event.get("output_index")
@@ -98,14 +101,14 @@ class ResponseTools:
         return None if place in ours.places else {**event, "output_index": ours.shift_place(place)}
 
     def advance_progress(self, begun: AnswerProgress, events: Sequence[Body], place: int) -> AnswerProgress:
-        """So many items and events, and what the end will tell of them."""
+        """Return the progress after so many items and events, and what the end will tell of them."""
         full = self.merge_events(events)
         calls = next((int_or_default(event.get("sequence_number")) for event in events if self.begins(event)), 0)
         items = [*begun.items, *dicts_in_list(full.get("output"))[:place]]
         return AnswerProgress(begun.places + place, begun.events or calls, items, begun.id or full.get("id"))
 
     def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:
-        """The answer has begun already: what follows is counted on, and told at the end with what came before."""
+        """Count an event on, as the answer has begun already; the end is told with what came before."""
         if event.get("type") in _BEGINS:
             return None
         answer = {**event, "sequence_number": begun.events}
@@ -118,7 +121,7 @@ class ResponseTools:
         return answer
 
     def with_usage(self, message: Body, spent: Body) -> Json:
-        """It stands at the top of an answer, which an event holds as a whole."""
+        """Add to the usage at the top of an answer, which an event holds as a whole."""
         inner = message.get("response")
         if isinstance(inner, Mapping):
             return {**message, "response": with_sum(inner, spent)}
@@ -130,7 +133,9 @@ def _is_call_of(item: object, name: str) -> bool:
 
 
 def _is_item_of_calls(item: Body, ids: set[str], *, unkept: bool) -> bool:
-    """Whether an item of an answer goes with these calls: they themselves, and the thoughts and words before them.
+    """Return whether an item of an answer goes with these calls.
+
+    So do they themselves, and the thoughts and words before them.
 
     A service that keeps nothing knows a thought only by what it holds, and refuses one that is only a number.
     """
@@ -175,7 +180,7 @@ class Responses:
         return [{"role": "user", "content": content}] if content else []
 
     def goes_on(self, body: Body) -> bool:
-        """Return what a tool gave back, after the last words of the user."""
+        """Return whether a tool gave something back after the last words of the user."""
         value = body.get("input")
         at = _last_user(value)
         since = dicts_in_list(list_or_empty(value)[0 if at is None else at + 1 :])
@@ -218,7 +223,7 @@ class Responses:
             answer.usage = dict(dict_or_empty(full.get("usage")))
 
     def ends(self, name: str, data: str) -> bool:  # noqa: ARG002 - other dialects go by what it holds
-        """Return the event at the end of a stream."""
+        """Return whether it is the event at the end of a stream."""
         return name in _ENDS
 
     closes = ends
@@ -235,7 +240,7 @@ class Responses:
 
 
 def _no_system(body: Body, block: PromptBlock) -> dict[str, Any]:
-    """For a model without instructions: what would stand there is the first item of the user."""
+    """Return it for a model without instructions: what would stand there is the first item of the user."""
     lead, beside = block.among_the_users()
     value = _prefix_last_user(body.get("input"), beside) if beside else body.get("input")
     if lead:

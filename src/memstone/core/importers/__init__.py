@@ -45,7 +45,7 @@ def checked_format(name: object) -> str:
 
 
 def read_text(raw: bytes, wanted: str, into: SourceReader, title: str = "") -> None:
-    """What a file of JSON, of JSON lines or of Markdown holds."""
+    """Read what a file of JSON, of JSON lines or of Markdown holds."""
     text = _decode_text(raw)
     if not text.strip():
         raise InvalidInput("the file is empty")
@@ -63,7 +63,7 @@ def read_text(raw: bytes, wanted: str, into: SourceReader, title: str = "") -> N
 
 
 def read_json(value: Any, wanted: str, into: SourceReader) -> None:
-    """What a JSON document holds."""
+    """Read what a JSON document holds."""
     items = unwrap_list(value)
     if any(isinstance(one, Mapping) and one.get("format") in _OURS for one in items[:1]):
         raise InvalidInput("this is a Memstone export", hint="use load, which restores ids and history")
@@ -81,7 +81,7 @@ def _decode_text(raw: bytes) -> str:
 
 
 def _parse_json(text: str, into: SourceReader) -> Any:
-    """One document, or one object a line; None when it is neither. Lines that are broken are counted."""
+    """Return one document, or one object a line; None when it is neither. Lines that are broken are counted."""
     try:
         return json.loads(text)
     except RecursionError as error:

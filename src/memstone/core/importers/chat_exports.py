@@ -32,7 +32,7 @@ _INSTRUCTIONS: Final = ("about_user_message", "about_model_message")
 
 
 def read_chatgpt(conversations: Sequence[Any], into: SourceReader) -> None:
-    """All conversations, in the order of the file."""
+    """Read all conversations, in the order of the file."""
     for at, one in enumerate(conversations):
         if isinstance(one, Mapping) and isinstance(one.get("mapping"), Mapping):
             _read_conversation(one, at, into)
@@ -78,7 +78,7 @@ def _walk_to_root(nodes: Mapping[str, Any], leaf: str | None) -> Iterator[str]:
 
 
 def _last_leaf(nodes: Mapping[str, Any]) -> str | None:
-    """Without a word on what was open last: the newest message that nothing follows."""
+    """Return the newest message that nothing follows, where there is no word on what was open last."""
     leaves = [key for key, node in nodes.items() if not mapping_of(node).get("children")]
     return max(leaves or list(nodes), key=lambda key: _told_at(nodes[key]), default=None)
 
@@ -131,7 +131,7 @@ _MEMORIES: Final = ("conversations_memory", "project_memories")
 
 
 def claude_read(items: Sequence[Any], into: SourceReader) -> None:
-    """All conversations, in the order of the file; and what Claude wrote down by itself, where the file holds that."""
+    """Read all conversations, in the order of the file, and what Claude wrote down by itself, if the file has it."""
     for at, one in enumerate(items):
         answer = mapping_of(one)
         if isinstance(answer.get("chat_messages"), list):
@@ -143,7 +143,7 @@ def claude_read(items: Sequence[Any], into: SourceReader) -> None:
 
 
 def is_memories(one: Mapping[str, Any]) -> bool:
-    """Whether an object is of ``memories.json``."""
+    """Return whether an object is of ``memories.json``."""
     return bool(one.keys() & set(_MEMORIES))
 
 
@@ -175,7 +175,7 @@ def _claude_text(message: Mapping[str, Any]) -> str:
 
 
 def _read_memories(answer: Mapping[str, Any], into: SourceReader) -> None:
-    """What the assistant has noted about the user is a note of somebody else's, line by line."""
+    """Read what the assistant has noted about the user as notes of somebody else, line by line."""
     inside = SourceReader(into.most)
     for text in _memory_texts(answer):
         tables.markdown_read(text, inside)

@@ -53,7 +53,7 @@ def plain_text(text: str) -> str:
 
 
 def _split_code(text: str) -> Iterator[tuple[str, bool]]:
-    """Stretches of the text, and whether each is code; a mark that nothing closes opens nothing."""
+    """Yield stretches of the text, and whether each is code; a mark that nothing closes opens nothing."""
     at, search = 0, 0
     while mark := _CODE.search(text, search):
         closing = text.find(mark[0], mark.end())
@@ -67,7 +67,7 @@ def _split_code(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _without_tags(text: str) -> str:
-    """Tags go, entities are read, and what looks like a tag only then goes too."""
+    """Remove tags and read entities; what looks like a tag only then goes too."""
     return _remove_tags_once(unescape(_remove_tags_once(text)))
 
 
@@ -86,7 +86,10 @@ def _remove_tags_once(text: str) -> str:
 
 
 def _find_element_end(text: str, found: re.Match[str], name: str) -> int:
-    """Where an element ends of which nothing is kept; a comment or a script that nothing closes goes on to the end."""
+    """Return where an element ends of which nothing is kept.
+
+    A comment or a script that nothing closes goes on to the end.
+    """
     if not name:
         closing = text.find("-->", found.end())
         return len(text) if closing < 0 else closing + 3
@@ -210,7 +213,7 @@ _NUMBER: Final = re.compile(r"-?\d{9,19}(?:\.\d{1,9})?")
 
 
 def parse_time(value: object) -> Instant | None:
-    """ISO 8601, or seconds, milliseconds, microseconds or nanoseconds since 1970; None for anything else."""
+    """Read ISO 8601, or seconds, milliseconds, microseconds or nanoseconds since 1970; None for anything else."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
         value = float(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):

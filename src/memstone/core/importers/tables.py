@@ -34,7 +34,7 @@ _ROLES: Final = ("user", "assistant")
 
 
 def read_mem0(rows: Sequence[Any], into: SourceReader) -> None:
-    """What ``get_all`` or an export of mem0 gives."""
+    """Read what ``get_all`` or an export of mem0 gives."""
     for row in _filter_mappings(rows, into):
         categories = row.get("categories")
         metadata = mapping_of(row.get("metadata"))
@@ -45,7 +45,7 @@ def read_mem0(rows: Sequence[Any], into: SourceReader) -> None:
 
 
 def read_gateway(rows: Sequence[Any], into: SourceReader) -> None:
-    """Entries of a gateway: what its list shows, or rows of its table, with names of either style."""
+    """Read entries of a gateway: what its list shows, or rows of its table, with names of either style."""
     for row in _filter_mappings(rows, into):
         metadata = _parse_metadata(row.get("metadata"))
         _add_spoken_item(
@@ -55,13 +55,13 @@ def read_gateway(rows: Sequence[Any], into: SourceReader) -> None:
 
 
 def read_openwebui(rows: Sequence[Any], into: SourceReader) -> None:
-    """The memories of Open WebUI."""
+    """Read the memories of Open WebUI."""
     for row in _filter_mappings(rows, into):
         _add_spoken_item(into, _item_from_row(row, ("content",), mapping_of(row.get("metadata") or row.get("meta"))))
 
 
 def read_facts(rows: Sequence[Any], into: SourceReader) -> None:
-    """Texts, or objects with a text and, if there are any, a time, a speaker and metadata."""
+    """Read texts, or objects with a text and, if there are any, a time, a speaker and metadata."""
     for row in rows:
         if isinstance(row, str):
             into.add(SourceItem(text_of(row)))
@@ -90,7 +90,7 @@ def _filter_mappings(rows: Sequence[Any], into: SourceReader) -> list[Mapping[st
 def _item_from_row(
     row: Mapping[str, Any], texts: Sequence[str], metadata: Mapping[str, Any], *, expires: object = None
 ) -> SourceItem:
-    """One row: its words, when, by whom, and what was noted beside it."""
+    """Return one row: its words, when, by whom, and what was noted beside it."""
     role = row.get("role")
     speaker = _first_value(row, "name", "speaker", "actor_id", "actor")
     kind = _first_value(row, "type", "kind", "memory_type")
@@ -119,7 +119,7 @@ def _first_value(row: Mapping[str, Any], *names: str) -> Any:
 
 
 def _parse_metadata(value: object) -> dict[str, Any]:
-    """Metadata, also where a database keeps it as text; what cannot be read is none."""
+    """Return metadata, also where a database keeps it as text; what cannot be read is none."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
@@ -165,7 +165,7 @@ def shape_of(columns: Columns) -> Shape | None:
 
 
 def read_database(shape: Shape, columns: Columns, rows: Rows, into: SourceReader) -> None:
-    """All that a database holds of memories."""
+    """Read all that a database holds of memories."""
     if shape.name == "companion_db":
         _read_companion(columns, rows, into)
     elif shape.name == "gateway_db":
@@ -181,7 +181,7 @@ def _of_pool(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _read_companion(columns: Columns, rows: Rows, into: SourceReader) -> None:
-    """Profile, edits, summaries and what was said; everything else was derived from these and stays behind."""
+    """Read profile, edits, summaries and what was said; everything else was derived from these and stays behind."""
     value = {name for name in _PARTS if _CONTENT.get(name, "content") in columns.get(name, frozenset())}
     for row in rows("user_profile", ()) if "user_profile" in value else ():
         when, model = first_time(row.get("generated_at")), word_of(row.get("model"))
@@ -274,7 +274,7 @@ _STRESS: Final = re.compile(r"(\*\*\*|\*\*|__|~~)(?=\S)([^*_~\n]{1,500}?)(?<=\S)
 
 
 def markdown_read(text: str, into: SourceReader, title: str = "") -> None:
-    """All notes of a text; ``title`` is what the file is called."""
+    """Read all notes of a text; ``title`` is what the file is called."""
     front = _FRONT.match(text)
     dated = _FRONT_DATE.search(front[1]) if front else None
     since = parse_time(dated[1].strip()) if dated else None
@@ -300,7 +300,7 @@ def _strip_markdown(block: str) -> str:
 
 
 def _split_blocks(text: str, into: SourceReader) -> Iterator[tuple[list[str], str]]:
-    """Points and paragraphs with the headings above each."""
+    """Yield points and paragraphs with the headings above each."""
     headings: dict[int, str] = {}
     current: list[str] = []
     for line in _prose_lines(text, into):

@@ -214,7 +214,7 @@ def _parse_text(item: Mapping[str, Any], operation: DecisionKind) -> str:
 
 
 def _keep_last_per_target(read: Decisions) -> None:
-    """A memory is changed once in a batch: the last decision about it counts."""
+    """Keep the last decision about each memory: it is changed once in a batch."""
     last = {one.target: at for at, one in enumerate(read.decisions) if _is_change(one)}
     decisions: list[LlmDecision] = []
     for at, one in enumerate(read.decisions):
@@ -306,7 +306,7 @@ def _extraction_schema(categories: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_extraction(answer: str, talk: Talk, *, side: Side = "user", categories: Sequence[str] = ()) -> Operations:
-    """The facts of an answer, all of them additions for now; ``UnreadableAnswer`` when it is no list of facts."""
+    """Return the facts of an answer, all additions for now; raise ``UnreadableAnswer`` when it is no list of facts."""
     items, how = listed_items(answer)
     read = read_operations(items, talk, side=side, categories=categories)
     read.how = how

@@ -313,7 +313,7 @@ _SPOKEN: Final = ("user", "assistant")
 
 
 def shown_turns(turns: Sequence[Message], most: int, chars: int) -> list[str]:
-    """Numbered lines for the turns, from 1: the first quarter and the most recent rest, each up to ``chars``."""
+    """Return the turns as lines numbered from 1: the first quarter and the most recent rest, each up to ``chars``."""
     spoken = [(at, turn) for at, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
     if len(spoken) <= most:
         return [_format_turn(at, turn, chars) for at, turn in spoken]
@@ -332,7 +332,7 @@ def _format_turn(at: int, turn: Message, chars: int) -> str:
 
 
 def speaker_label(turn: Message) -> str:
-    """Who speaks, as a model is told."""
+    """Return who speaks, as a model is told."""
     return f"{turn.role} ({' '.join(turn.name.split())})" if turn.name else turn.role
 
 

@@ -88,7 +88,10 @@ class Conversation:
     language: Language = field(kw_only=True)
 
     def support(self, fact: str, quote: str, named: Sequence[int] = (), *, about_user: bool = True) -> Support | None:
-        """Where a statement was said and what speaks against it; None when it shares nothing with the conversation."""
+        """Return where a statement was said and what speaks against it.
+
+        None: it shares nothing with the conversation.
+        """
         place = self.place(fact, quote, named)
         if place is None:
             if not self._shares(fact):
@@ -99,7 +102,7 @@ class Conversation:
         return Support(number, start, end, self._doubt(fact, place, named, about_user=about_user))
 
     def is_withheld(self, fact: str) -> bool:
-        """Whether a statement has words that stand nowhere but in what was withheld from the model."""
+        """Return whether a statement has words that stand nowhere but in what was withheld from the model."""
         hidden = (
             frozenset(term for text in self.withheld for term in document_terms(text)) if self.withheld else frozenset()
         )
@@ -108,7 +111,7 @@ class Conversation:
         )
 
     def place(self, fact: str, quote: str, named: Sequence[int] = ()) -> tuple[int, int, int] | None:
-        """The turn, the start and the end of the words that say it: of the quote, else of the statement's own words."""
+        """Return the turn, and where the words begin and end that say it: the quote, else the statement's own words."""
         return self._find_quote(quote, named) or self._find_by_words(fact, named)
 
     def carrier(self, named: Sequence[int]) -> int:
@@ -118,7 +121,7 @@ class Conversation:
         return next(iter([*near, *reversed(users), *reversed(self._spoken_turn_numbers)]), 0)
 
     def bears_out(self, text: str, *more: str) -> bool:
-        """Whether a new wording says nothing but what is known, what was said, and ``more``."""
+        """Return whether a new wording says nothing but what is known, what was said, and ``more``."""
         source = Source("\n".join([*more, self._all.text]))
         wanted = content_terms(text, self._subjects)
         texts = [one for one in wanted if _is_term_in(one, source.terms)]
@@ -129,7 +132,10 @@ class Conversation:
     # --- where it stands ----------------------------------------------------------------------------------------------
 
     def _find_quote(self, quote: str, named: Sequence[int]) -> tuple[int, int, int] | None:
-        """The quote in a turn that is named or beside one, else in any; for what was said before a turn stands in."""
+        """Return the quote in a turn that is named or beside one, else in any.
+
+        What was said before a turn stands in for it.
+        """
         near = self._near(named)
         for numbers in (near, [one for one in self._spoken_turn_numbers if one not in near]):
             found = self._exactly(quote, numbers) or self._almost(quote, numbers)
@@ -170,7 +176,10 @@ class Conversation:
         return best[1], *span
 
     def _near(self, named: Sequence[int]) -> list[int]:
-        """The turns that are named, then those beside them; what the user said comes before the assistant's words."""
+        """Return the turns that are named, then those beside them.
+
+        What the user said comes before the assistant's words.
+        """
         spoken = set(self._spoken_turn_numbers)
         own = [one for one in named if one in spoken]
         own.sort(key=lambda one: self.turns[one - 1].role != "user")
@@ -208,7 +217,7 @@ class Conversation:
         return (self.turns[one - 1].text for one in self._near([number, *named]))
 
     def _is_opposite(self, fact: str, clause: str) -> bool:
-        """Whether the parts of a clause that speak of the same deny what is stated, or state what is denied."""
+        """Return whether the parts of a clause that speak of the same deny what is stated, or state what is denied."""
         wanted = content_terms(fact, [*self._subjects, *DENIALS])
         if not wanted or _matched_share(wanted, frozenset(document_terms(clause))) < _SAME:
             return False
@@ -253,7 +262,10 @@ class Conversation:
 
 
 def is_comparable(text: str, sentence: str) -> bool:
-    """Whether a text has anything in common with what was said; in another script nobody can tell, and it may."""
+    """Return whether a text has anything in common with what was said.
+
+    In another script nobody can tell, and it may.
+    """
     wanted, answer = content_terms(text, _SUBJECTS), Source(sentence).terms
     if any(_is_term_in(one, answer) for one in wanted):
         return True
@@ -277,7 +289,7 @@ def _matched_share(wanted: frozenset[str], words: frozenset[str]) -> float:
 
 
 def _is_term_in(term: str, words: frozenset[str]) -> bool:
-    """Whether a word was said, in this form or in another one of the same stem."""
+    """Return whether a word was said, in this form or in another one of the same stem."""
     if term in words:
         return True
     if len(term) < _PREFIX or not term[0].isalpha():
@@ -320,11 +332,14 @@ class Source:
     text: str
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """Where the quoted words stand first; several pieces with dots between them have to follow one another."""
+        """Return where the quoted words stand first.
+
+        Several pieces with dots between them have to follow one another.
+        """
         return next(self.places(quote), None)
 
     def places(self, quote: str) -> Iterator[tuple[int, int]]:
-        """Everywhere the quoted words stand, in order."""
+        """Yield every place where the quoted words stand, in order."""
         pieces = [words for piece in _LEFT_OUT.split(quote) if (words := _normalize_quote(piece))]
         start = self._find_whole_words(pieces[0], 0) if pieces else -1
         while start >= 0:
@@ -338,7 +353,7 @@ class Source:
             start = self._find_whole_words(pieces[0], start + 1)
 
     def _find_whole_words(self, words: str, at: int) -> int:
-        """Where the words stand as words: "tea" does not stand in "steak"."""
+        """Return where the words stand as words: "tea" does not stand in "steak"."""
         found = self._flat.find(words, at)
         while found >= 0 and (_is_inside_word(self._flat, found) or _is_inside_word(self._flat, found + len(words))):
             found = self._flat.find(words, found + 1)
@@ -369,7 +384,7 @@ class Source:
         return best / len(wanted), self._place(start), self._place(stop - 1) + 1
 
     def _whole_words(self, start: int, end: int) -> tuple[int, int]:
-        """The stretch without what is left of words that it cuts off at its edges, unless nothing else is in it."""
+        """Return the stretch without the rests of words it cuts off at its edges, unless nothing else is in it."""
         first, last = start, end
         while first < last and (_is_inside_word(self._flat, first) or self._flat[first].isspace()):
             first += 1
@@ -437,7 +452,10 @@ def _shortest_span(
 
 
 def content_terms(statement: str, leave_out: Iterable[str] = ()) -> frozenset[str]:
-    """What a statement is about, in the form in which words are compared; ``leave_out`` are words that do not count."""
+    """Return what a statement is about, in the form in which words are compared.
+
+    ``leave_out`` are words that do not count.
+    """
     ignored = {term for word in leave_out for term in document_terms(word)}
     return frozenset(query_terms(statement, _MAX_TERMS)) - ignored
 
@@ -454,13 +472,13 @@ def _normalize_quote(quote: str) -> str:
 
 
 def _is_inside_word(text: str, at: int) -> bool:
-    """Whether a place is inside a word; scripts without blanks can be cut anywhere."""
+    """Return whether a place is inside a word; scripts without blanks can be cut anywhere."""
     around = text[max(0, at - 1) : at + 1]
     return 0 < at < len(text) and around.isalnum() and max(around) < _FIRST_UNSPACED
 
 
 def _fold_word(word: str) -> str:
-    """One form of quotation marks and case, with as many characters as before."""
+    """Return one form of quotation marks and case, with as many characters as before."""
     marked = word.translate(_MARKS)
     lowered = marked.lower()
     return lowered if len(lowered) == len(marked) else marked

@@ -65,14 +65,14 @@ def parse_instructions(answer: str, use_case: str, advice: SettingsAdvice) -> Ad
 
 
 def _parse_lines(value: Any) -> tuple[str, ...]:
-    """Texts, however they are listed."""
+    """Return the texts, however they are listed."""
     items = value.split("\n") if isinstance(value, str) else value if isinstance(value, list) else []
     lines = (_BULLET.sub("", clean_text(one)).rstrip(".;,") for one in items if isinstance(one, str))
     return tuple(dict.fromkeys(one for one in lines if one and len(one) <= _CHARS))[:_MOST]
 
 
 def _parse_categories(value: Any) -> tuple[tuple[str, str], ...]:
-    """Names with a few words each: a list of objects, a list of names, or a table."""
+    """Return names with a few words each, from a list of objects, a list of names, or a table."""
     if isinstance(value, Mapping):
         pairs = list(value.items())
     else:

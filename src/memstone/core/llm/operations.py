@@ -154,7 +154,7 @@ class RejectedOperation:
     reason: str
 
     def as_dict(self) -> DroppedFact:
-        """As callers are told."""
+        """Return it as callers are told."""
         return {"text": self.text, "reason": self.reason}
 
 
@@ -245,12 +245,12 @@ def date_line(now: datetime, timezone: str) -> str:
 
 
 def format_section(title: str, lines: Sequence[str]) -> str:
-    """Lines under a title; '' without any."""
+    """Put lines under a title; '' without any."""
     return "\n".join([f"{title}:", *lines]) if lines else ""
 
 
 def number_turns(turns: Sequence[Message], after: int = 0) -> tuple[list[str], int]:
-    """Spoken turns as numbered lines, and how many of them had to be cut to fit."""
+    """Return spoken turns as numbered lines, and how many of them had to be cut to fit."""
     spoken = [(number, turn) for number, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
     total = sum(len(turn.text) for _, turn in spoken)
     room = INPUT_CHARS if total <= INPUT_CHARS else max(EARLIER_CHARS, INPUT_CHARS // len(spoken))
@@ -262,7 +262,7 @@ def number_turns(turns: Sequence[Message], after: int = 0) -> tuple[list[str], i
 
 
 def earlier_lines(messages: Sequence[Message]) -> list[str]:
-    """Earlier turns, each on one line and cut where it is long; of the last one its end is shown, too."""
+    """Return earlier turns, each on one line and cut where it is long; of the last one its end is shown, too."""
     visible: list[str] = []
     for number, message in enumerate(messages, 1):
         line, most = one_line(message.text), ANSWER_CHARS if message.role == "assistant" else EARLIER_CHARS
@@ -323,7 +323,10 @@ def parse_operations(answer: str, talk: Talk, *, side: Side = "user", categories
 def read_operations(
     items: Sequence[Any], talk: Talk, *, side: Side = "user", categories: Sequence[str] = (), first: int = 0
 ) -> Operations:
-    """Operations as a model listed them, held against the talk; ``first`` turns were shown before the new ones."""
+    """Return operations as a model listed them, held against the talk.
+
+    ``first`` turns were shown before the new ones.
+    """
     values = [_as_fields(item) for item in items]
     reading = _OperationReader(talk.conversation, talk.known, first, side, categories, Operations(), talk.language)
     reading.texts = [_operation_text(item) for item in values]
@@ -400,7 +403,10 @@ def _parse_target(reading: _OperationReader, fields: Mapping[str, Any]) -> int |
 def _build_statement_operation(
     reading: _OperationReader, fields: Mapping[str, Any], op: OperationKind, memory: int | None, at: int
 ) -> Operation | RejectedOperation:
-    """An addition or a new wording, with what speaks for it; a wording that goes beyond its sources is an addition."""
+    """Return an addition or a new wording, with what speaks for it.
+
+    A wording that goes beyond its sources is an addition.
+    """
     text, quote, named = reading.texts[at], str(fields.get("quote") or ""), _parse_turn_numbers(reading, fields)
     about = clean_text(str(fields.get("about") or "user"))[:80] or "user"
     own = about.casefold() in ("user", "the user") and reading.side == "user"
@@ -426,7 +432,7 @@ def _build_statement_operation(
 
 
 def _is_trusted(language: Language, turn: Message, found: Support, doubt: str, *, own: bool) -> bool:
-    """Whether words that are not the user's own may become a memory of theirs before somebody has approved it.
+    """Return whether words that are not the user's own may become a memory of theirs before somebody has approved it.
 
     News that the user passes on may, unless it is what somebody says of themselves. Of the assistant's words only what
     it plainly says back; in a language that is not read here, the model's own judgement has to do.
@@ -463,7 +469,7 @@ def _parse_turn_numbers(reading: _OperationReader, fields: Mapping[str, Any]) ->
 
 
 def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str], language: Language) -> dict[str, Any]:
-    """Category, kind and stance, as far as they were given."""
+    """Return category, kind and stance, as far as they were given."""
     value = str(fields.get("category", "")).strip().lower()
     kind = str(fields.get("kind", "")).strip().lower()
     stance = str(fields.get("polarity", "")).strip().lower()
@@ -488,7 +494,7 @@ def category_of(text: str, own: Sequence[str]) -> str:
 
 
 def _keep_one_change_each(read: Operations) -> None:
-    """A memory is changed once: the last operation counts, and a wording that loses is news of its own."""
+    """Keep the last change of each memory; a wording that loses is news of its own."""
     last = {one.memory: at for at, one in enumerate(read.operations) if _is_change(one)}
     operations: list[Operation] = []
     for at, one in enumerate(read.operations):
@@ -514,7 +520,10 @@ def _is_change(one: Operation) -> bool:
 
 
 def parse_ordinal(value: Any) -> int | None:
-    """A number as models write it: 2, "2", "F2", "[2]", 2.0; a text with anything else in it is no number of ours."""
+    """Return a number as models write it: 2, "2", "F2", "[2]", 2.0.
+
+    A text with anything else in it is no number of ours.
+    """
     if isinstance(value, bool):
         return None
     if isinstance(value, str):

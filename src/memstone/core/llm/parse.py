@@ -104,7 +104,7 @@ def _parse_embedded(text: str) -> ParsedValue | None:
 
 
 def _bracket_spans(text: str) -> Iterator[tuple[int, int | None]]:
-    """Where a bracket opens outside all others and where it closes; None when it never does."""
+    """Yield where a bracket opens outside all others and where it closes; None when it never does."""
     at, unclosed = 0, 0
     while unclosed < _MAX_UNCLOSED and (opening := _OPENING.search(text, at)):
         end = _find_closing_bracket(text, opening.start())
@@ -263,5 +263,5 @@ _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud8
 
 
 def clean_text(text: str) -> str:
-    """One line without characters that cannot be stored or seen."""
+    """Return one line without characters that cannot be stored or seen."""
     return " ".join(_UNSEEN.sub("", text.replace("\r", " ")).split())

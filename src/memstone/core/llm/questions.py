@@ -96,7 +96,10 @@ def gate_question(message: str) -> ModelQuestion:
 
 
 def parse_route(answer: str) -> Route:
-    """The layer an answer names, in JSON or as a bare word; ``UnreadableAnswer`` when it names none or several."""
+    """Return the layer an answer names, in JSON or as a bare word.
+
+    An answer that names none or several is an ``UnreadableAnswer``.
+    """
     try:
         value = parse_json(answer).value
     except UnreadableAnswer:

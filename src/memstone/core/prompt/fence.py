@@ -89,7 +89,7 @@ def fold_text(text: str) -> FoldedText:
 
 
 def may_hold_marker(text: str) -> bool:
-    """Tell whether a look at the folded text can find a marker of a fence; cheap, and true rather too often."""
+    """Return whether a look at the folded text can find a marker of a fence; cheap, and true rather too often."""
     read = _fold_without_places(text)
     return bool(_CODED.search(read) or _NAME.search(read))
 
@@ -365,7 +365,7 @@ class Fence:
         return f'<memstone-memory id="{block_id}">\n{output}\n</memstone-memory id="{block_id}">'
 
     def owns(self, block_id: str) -> bool:
-        """Tell whether an id was made with this secret, whatever has become of the block."""
+        """Return whether an id was made with this secret, whatever has become of the block."""
         return hmac.compare_digest(block_id, block_id[:_HALF_ID] + self._half(b"id", block_id[:_HALF_ID]))
 
     def strip(self, text: str) -> tuple[str, bool]:
@@ -412,7 +412,7 @@ class Fence:
                 yield _whole_lines(text, opened, closing)
 
     def _is_fence(self, text: str, opened: _Marker) -> bool:
-        """Whether a marker may open a block; without an id only where it stands on a line of its own."""
+        """Return whether a marker may open a block; without an id only where it stands on a line of its own."""
         if not opened.id:
             return self._foreign and _ends_line(text, opened.end)
         return self._foreign or self.owns(opened.id)
@@ -445,7 +445,7 @@ def _find_markers(folded: FoldedText) -> Iterator[_Marker]:
 
 
 def _whole_lines(text: str, opened: _Marker, closing: _Marker | None) -> Span:
-    """From where to where to cut: with the quoting before the markers, if both have it, and with the line's end."""
+    """Return what to cut: with the quoting before the markers, if both have it, and with the line's end."""
     start, end = opened.start, closing.end if closing else len(text)
     quoting = (
         _quote_prefix(text, start) if _ends_line(text, end) else ""
@@ -458,12 +458,12 @@ def _whole_lines(text: str, opened: _Marker, closing: _Marker | None) -> Span:
 
 
 def _ends_line(text: str, at: int) -> bool:
-    """Whether nothing but blanks stands between a place and the end of its line."""
+    """Return whether nothing but blanks stands between a place and the end of its line."""
     return not _SOMETHING.match(text, at)
 
 
 def _quote_prefix(text: str, at: int) -> str:
-    """The blanks and quote signs between the start of the line and a place; nothing if there is anything else."""
+    """Return the blanks and quote signs between the start of the line and a place; '' if there is anything else."""
     nearby = text[max(0, at - _LONGEST_QUOTING) : at]
     line = nearby[max(nearby.rfind("\n"), nearby.rfind("\r")) + 1 :]
     return "" if line.strip(" \t>") else line
@@ -494,7 +494,7 @@ _WordSet: TypeAlias = frozenset[str]
 
 
 def find_echoes(text: str, injected: Sequence[str]) -> list[Span]:
-    """Where lines or sentences of the text repeat an injected memory.
+    """Return where lines or sentences of the text repeat an injected memory.
 
     To repeat is to say the same in the same words, or in nine of ten of at least five. A sentence that differs by a
     negation or a number, or that has one word in the place of another, is not a repetition but news.
@@ -529,7 +529,7 @@ class _InjectedText:
             self._by_size.setdefault(len(words), set()).add(words)
 
     def says(self, text: str) -> bool:
-        """Whether the text repeats something of it."""
+        """Return whether the text repeats something of it."""
         bare = _normalize_line(text)
         if not bare or bare in self._exact:
             return bool(bare)

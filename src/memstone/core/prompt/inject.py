@@ -39,7 +39,7 @@ class Position(StrEnum):
 
 
 def inject(messages: Sequence[Mapping[str, Any]], pack: ContextPack, position: str = Position.SPLIT) -> Messages:
-    """Chat messages with what ``Memory.context`` gave in its place; the list that is given stays as it is."""
+    """Return chat messages with what ``Memory.context`` gave in its place; the list that is given stays as it is."""
     try:
         return insert_block(messages, (pack.text, pack.stable, pack.volatile), Position(position))
     except ValueError as error:
@@ -114,13 +114,13 @@ def _join_content(content: Any, text: str, *, first: bool) -> Any:
 
 
 def last_user(messages: Messages) -> int | None:
-    """Where the last message stands in which the user speaks; None if there is none."""
+    """Return where the last message stands in which the user speaks; None if there is none."""
     places = (at for at in range(len(messages) - 1, -1, -1) if _is_user_message(messages[at]))
     return next(places, None)
 
 
 def _is_user_message(message: Any) -> bool:
-    """Whether it is a message of the user, and not only what tools gave in the user's place."""
+    """Return whether it is a message of the user, and not only what tools gave in the user's place."""
     if _message_role(message) != "user":
         return False
     content = message.get("content")
@@ -132,7 +132,7 @@ def _is_result(part: Any) -> bool:
 
 
 def _message_role(message: Any) -> Any:
-    """Whose message it is; something else may stand in a list too, and is for somebody else to judge."""
+    """Return whose message it is; something else may stand in a list too, and is for somebody else to judge."""
     return message.get("role") if isinstance(message, Mapping) else None
 
 
@@ -167,7 +167,7 @@ def one_line(text: str) -> str:
 
 
 def place_of(text: str, words: Collection[str]) -> int:
-    """Where most of these analysed words stand close together, so that an excerpt shows them; 0 when none is there."""
+    """Return where most of these analysed words stand close together, for an excerpt; 0 when none is there."""
     if len(text) <= EXCERPT_CHARS or not words:
         return 0
     wanted, near, close = frozenset(words), Counter[str](), deque[tuple[int, str]]()
@@ -188,7 +188,10 @@ def place_of(text: str, words: Collection[str]) -> int:
 
 
 def _find_words(text: str, words: frozenset[str]) -> Iterator[tuple[int, str]]:
-    """Each place where one of the words stands; of a script without blanks, where one or two characters are one."""
+    """Yield each place where one of the words stands.
+
+    In a script without blanks one or two characters are a word.
+    """
     known: dict[str, list[str]] = {}  # a long text says most of its words many times
     for at, sentence in (_ascii_candidates if text.isascii() else _unicode_candidates)(text, words):
         here = known.get(sentence)
@@ -232,14 +235,17 @@ def _word_start_pattern(words: frozenset[str]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=8)
 def _piece_pattern(letters: frozenset[str]) -> re.Pattern[str]:
-    """For texts beyond ASCII: what stands between blanks and, of the scripts without any, the characters asked for."""
+    """Return, for texts beyond ASCII, what finds what stands between blanks or is one of the characters asked for.
+
+    The latter are those of the scripts without blanks.
+    """
     single = "".join(sorted(letter for letter in letters if not letter.isascii() and _unspaced_pattern().match(letter)))
     return re.compile(rf"[{single}]|{_spaced_word_pattern()}" if single else _spaced_word_pattern())
 
 
 @cache
 def _unspaced_pattern() -> re.Pattern[str]:
-    """Compiled when the first text beyond ASCII comes, because that takes a while."""
+    """Compile a pattern when the first text beyond ASCII comes, because that takes a while."""
     return re.compile(f"[{UNSPACED}]")
 
 
@@ -264,12 +270,12 @@ _FIRST: Final = frozenset({"xiaomi-mimo", "mimo"})
 
 
 def accepts_system(provider: str | None) -> bool:
-    """Whether a provider or model takes a message of the role ``system`` at all; an unknown one does."""
+    """Return whether a provider or model takes a message of the role ``system`` at all; an unknown one does."""
     return system_role(provider) is not SystemRole.NO
 
 
 def should_inject(messages: Any, *, enabled: bool) -> bool:
-    """Whether there is anything to put memory into: it is switched on, and there is a list with messages."""
+    """Return whether there is anything to put memory into: it is switched on, and there is a list with messages."""
     return enabled and isinstance(messages, list) and bool(messages)
 
 

@@ -160,7 +160,10 @@ def _limits_for_route(route: str, budget: int, policy: RetrievalPolicy) -> dict[
 
 
 def limits_for_budget(budget: int, policy: RetrievalPolicy) -> dict[str, int]:
-    """How many memories of each layer there may be: as many as the budget has room for, or as are shown at all."""
+    """Return how many memories of each layer there may be.
+
+    There are as many as the budget has room for, or as are shown at all.
+    """
     if not policy.sections:
         return dict.fromkeys(Layer, policy.limit)
     pinned = _clamp_value(budget // 60, 3, 15)
@@ -242,7 +245,7 @@ class _Selection:
         self.dropped.append(OmittedMemory(item.id, reason))
 
     def find_repetition(self, item: BlockItem, text: str) -> str:
-        """Why an item, which says this in normal form, says nothing new; '' when it does."""
+        """Return why an item, which says this in normal form, says nothing new; '' when it does."""
         if not item.text.strip():
             return BLANK
         is_known = (
@@ -261,14 +264,17 @@ class _Selection:
         return SAME_SOURCE if same else ""
 
     def _holder_tells(self, fact: BlockItem) -> bool:
-        """Whether what was made together with a fact says it; an episode of words that were said may leave it out."""
+        """Return whether what was made together with a fact says it.
+
+        An episode of words that were said may leave it out.
+        """
         holder = self.covered_ids[fact.id]
         if holder.layer != Layer.EPISODE or not fact.quote or not all(map(_SPEAKER.match, holder.text.splitlines())):
             return True
         return any(one in fact.quote or fact.quote in one for one in _sentences_of(holder))
 
     def _tells_no_more(self, turn: BlockItem) -> bool:
-        """Whether something that is shown says a turn, or was learned from it and answers better.
+        """Return whether something that is shown says a turn, or was learned from it and answers better.
 
         A turn does not say what became of a fact since, so it does not stand for one that was amended.
         """
@@ -282,7 +288,7 @@ class _Selection:
         return better or not more
 
     def _tells_facts_of(self, episode: BlockItem) -> bool:
-        """Whether facts of an episode stand in the section; or, elsewhere in the block, all that it says."""
+        """Return whether facts of an episode stand in the section; or, elsewhere in the block, all that it says."""
         facts = [self.listed[one] for one in episode.holds if one in self.listed]
         if any(one.id in self.section for one in facts):
             return True
@@ -304,7 +310,7 @@ class _Selection:
         return "\n".join(lines)
 
     def _is_told(self, sentence: str, facts: Sequence[BlockItem]) -> bool:
-        """Whether a fact, or a turn that is shown, says a sentence."""
+        """Return whether a fact, or a turn that is shown, says a sentence."""
         quotes = [one.quote for one in facts]
         is_known = any(sentence in one for one in (*quotes, *self.sentences))
         return is_known or is_covered(sentence, quotes) or is_repetition(sentence, [one.text for one in facts])
@@ -333,7 +339,7 @@ def _profile_fact_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]
 
 
 def _profile_turn_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]:
-    """The lines of the profile that are the user's own words, with the day of each, without what facts of it say."""
+    """Return the profile's lines that are the user's own words, each with its day, without what its facts say."""
     lines: list[str] = []
     for turn in profile.turns:
         item = BlockItem(turn.id, turn.text, Layer.TURN, turn.date)
@@ -435,7 +441,7 @@ def _line_cost(line: str) -> int:
 
 
 def line_of(item: BlockItem, chars: int = EXCERPT_CHARS) -> str:
-    """An item as it is shown: the day, who said it, the text, and what should be known about it; nothing hidden."""
+    """Return an item as it is shown: the day, who said it, the text and what to know about it, nothing hidden."""
     day = f"[{item.date}] " if item.date else ""
     return f"- {day}{_indent_text(neutralize_text(_words_of(item, chars)))}"
 
@@ -465,7 +471,7 @@ def _section_lines(heading: str, lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _join_lines(lines: Sequence[str]) -> str:
-    """Lines as they add to a block, each with its line break."""
+    """Return lines as they add to a block, each with its line break."""
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -77,7 +77,7 @@ def is_repetition(text: str, facts: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=8192)  # the same facts are shown with every message
 def _strip_signs(text: str) -> str:
-    """A text without differences that quoting makes, between signs that keep it from being found inside a word."""
+    """Return a text without differences made by quoting, between signs that keep it from being found inside a word."""
     return f" {_SIGNS.sub(' ', normal_text(text))} ".replace("  ", " ")
 
 
@@ -121,7 +121,7 @@ class EndedFacts:
         return bool(self._by_word)
 
     def tells(self, text: str, said_at: Instant) -> bool:
-        """Tell whether words that were said at a moment hold every word of a fact that has ended since."""
+        """Return whether words that were said at a moment hold every word of a fact that has ended since."""
         if not self._by_word:
             return False
         words = frozenset(document_terms(text))
@@ -135,7 +135,7 @@ def _words_of(text: str) -> frozenset[str]:
 
 
 def _is_held(words: frozenset[str], known: Sequence[frozenset[str]]) -> bool:
-    """Tell whether something that is known says this and perhaps more, and does not deny it."""
+    """Return whether something that is known says this and perhaps more, and does not deny it."""
     return any(words <= one and words & DENIAL_TERMS == one & DENIAL_TERMS for one in known)
 
 
@@ -296,7 +296,7 @@ def build_profile(facts: Iterable[ProfileFact], tokens: int) -> Profile:
 
 
 def says_who(fact: ProfileFact, rules: IdentityRules) -> bool:
-    """Tell whether a fact says who the user is: their name, age, home or work, or what a person pinned."""
+    """Return whether a fact says who the user is: their name, age, home or work, or what a person pinned."""
     if fact.visibility == Visibility.PINNED or not rules.is_of_self(fact.text):
         return fact.visibility == Visibility.PINNED
     of_life = fact.category in _OF_LIFE and fact.text.lower().startswith(("user", "the user"))

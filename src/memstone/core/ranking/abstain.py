@@ -84,7 +84,7 @@ def null_of(best: Sequence[float], rows: int, *, slope: float = 0.0, scatter: fl
 
 
 def slope_of(best: Sequence[float], among_fewer: Sequence[float], times: float) -> float:
-    """How the middle rises with size, from the same questions put to ``times`` fewer memories."""
+    """Return how the middle rises with size, from the same questions put to ``times`` fewer memories."""
     if times <= 1:
         return 0.0
     middles = [quantiles(values, n=2, method="inclusive")[0] for values in (best, among_fewer)]
@@ -102,12 +102,12 @@ def unrelated_share(value: float, null: Null, rows: int | None = None) -> float:
 
 
 def is_relevant(value: float, null: Null, rate: float = RATE, rows: int | None = None) -> bool:
-    """Whether a question reaches what at most this share of unrelated ones do."""
+    """Return whether a question reaches what at most this share of unrelated ones do."""
     return value > required_value(null, rate, rows)
 
 
 def worth_showing(values: Sequence[float], null: Null, rate: float = RATE, rows: int | None = None) -> list[bool]:
-    """Which memories to show, by their values: none when not even the best counts, and not the farthest ones."""
+    """Return which memories to show, by their values: none when not even the best counts, and not the farthest ones."""
     if not any(is_relevant(value, null, rate, rows) for value in values):
         return [False] * len(values)
     least = min(required_value(null, WORTH_SHOWING, rows), required_value(null, rate, rows))
@@ -148,7 +148,7 @@ def score_familiarity(
 
 
 def rows_told(rarity: Mapping[str, float]) -> int:
-    """How many texts there are, from the rarity of a word none of them has: ``ln(1 + (n + 0.5) / 0.5)``."""
+    """Return how many texts there are, from the rarity of a word none of them has: ``ln(1 + (n + 0.5) / 0.5)``."""
     return max(0, round(math.exp(rarity.get(UNHEARD, 0.0)) / 2 - 1))
 
 
@@ -170,7 +170,7 @@ ASKED_FOR: Final = _ASKED_FOR
 
 
 def word_weights(words: list[str], rarity: Mapping[str, float]) -> list[float]:
-    """How much each word of a question counts, between 0 and 1; little words and signs do not."""
+    """Return how much each word of a question counts, between 0 and 1; little words and signs do not."""
     unheard = rarity.get(UNHEARD, 0.0) or 1.0
     weights = [_rarity_weight(word, rarity, unheard) for word in words]
     return weights if any(weights) else [_UNKNOWN_WORD] * len(words)

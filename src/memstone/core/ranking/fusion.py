@@ -100,7 +100,7 @@ class Numbers:
 
     @classmethod
     def of(cls, numbers_by_candidate: NumbersByCandidate) -> Numbers:
-        """Numbers by candidate as columns, unless they are."""
+        """Return numbers by candidate as columns, unless they are."""
         if isinstance(numbers_by_candidate, cls):
             return numbers_by_candidate
         pairs = dict(numbers_by_candidate)  # type: ignore[arg-type]  # a mapping, or pairs
@@ -212,7 +212,7 @@ def fuse_channels(  # noqa: PLR0913 - by keyword, each what a channel knows
     weights: FusionWeights = PEOPLE,
     by_words: bool = False,
 ) -> Ranking:
-    """Candidates, best first.
+    """Return the candidates, best first.
 
     ``dense`` holds the cosine of every candidate that has a vector, ``near`` those the dense channel itself found:
     only these must reach ``min_score``; what the text found stays. ``by_words`` says that words were looked for: where
@@ -254,7 +254,7 @@ def calibrate_score(score: float, even: float) -> float:
 
 
 def _filter_by_cosine(near: Collection[int], cosines: Numbers, least: float | None) -> Any:
-    """Those of ``near`` that come near enough."""
+    """Return those of ``near`` that come near enough."""
     seqs = np.fromiter(near, np.int64, len(near)) if not isinstance(near, np.ndarray) else near
     if least is None or not len(seqs):
         return seqs
@@ -289,14 +289,14 @@ def by_ranks(ranked: Ranking, k: int = RRF_K) -> Ranking:
 
 
 def _rank_channel(seqs: Any, column: Any) -> list[int]:
-    """Those a channel had something to say of, best first."""
+    """Return those a channel had something to say of, best first."""
     stored = ~np.isnan(column)
     found: list[int] = seqs[stored][np.argsort(-column[stored], kind="stable")].tolist()
     return found
 
 
 def reciprocal_rank_fusion(rankings: Sequence[Sequence[int]], k: int = RRF_K) -> dict[int, float]:
-    """Reciprocal rank fusion, scaled so that first place everywhere is 1."""
+    """Return the reciprocal rank fusion, scaled so that first place everywhere is 1."""
     total: dict[int, float] = {}
     for ranking in rankings:
         for rank, seq in enumerate(ranking, start=1):

@@ -48,7 +48,7 @@ def select_by_mmr(items: Sequence[tuple[Key, float, str]], limit: int, weight: f
 
 
 def _max_likeness(one: _Set, others: Sequence[_Set]) -> float:
-    """How much a text shares with the most alike of some others: 1 for the same pieces, 0 for none (Jaccard)."""
+    """Return how much a text shares with the most alike of some others: 1 for the same pieces, 0 for none (Jaccard)."""
     bits, count = one
     most = 0.0
     for other_bits, other_count in others:
@@ -89,7 +89,7 @@ class _Pieces:
 
 
 def _scale_scores(scores: list[float]) -> list[float]:
-    """Scores moved and scaled so that the least is 0 and the best 1; equal scores all count in full."""
+    """Move and scale scores so that the least is 0 and the best 1; equal scores all count in full."""
     least, best = min(scores, default=0.0), max(scores, default=0.0)
     return [(score - least) / (best - least) if best > least else 1.0 for score in scores]
 

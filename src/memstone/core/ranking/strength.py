@@ -39,7 +39,7 @@ def time_constant(time_constant_days: float | None = None, half_life_days: float
 
 
 def remaining_share(anchor: Instant, now: Instant, days: float | None = TIME_CONSTANT_DAYS) -> float:
-    """Which part is left of what was whole at ``anchor``: from 1 down towards 0.
+    """Return which part is left of what was whole at ``anchor``: from 1 down towards 0.
 
     ``days`` is the time constant; None means that nothing fades. What is anchored in the future has not begun to.
     """
@@ -50,12 +50,12 @@ def remaining_share(anchor: Instant, now: Instant, days: float | None = TIME_CON
 
 
 def current_strength(strength: Strength, now: Instant, days: float | None = TIME_CONSTANT_DAYS) -> float:
-    """How strong a memory is now, from 0 to 1."""
+    """Return how strong a memory is now, from 0 to 1."""
     return _clamp_unit(strength.base) * remaining_share(strength.anchor, now, days)
 
 
 def reinforce_strength(strength: Strength, now: Instant, boost: float = 0.0) -> Strength:
-    """After use, or after being told again: as strong as it ever was, and more by ``boost``.
+    """Return it after use, or after being told again: as strong as it ever was, and more by ``boost``.
 
     The anchor never moves back, so that uses which are recorded late, or twice, change nothing.
     """
@@ -65,7 +65,7 @@ def reinforce_strength(strength: Strength, now: Instant, boost: float = 0.0) -> 
 def promote_strength(
     strength: Strength, now: Instant, boost: float, days: float | None = TIME_CONSTANT_DAYS
 ) -> Strength:
-    """Stronger by ``boost`` than it is now, without counting as used.
+    """Make it stronger by ``boost`` than it is now, without counting as used.
 
     With a boost of 0 this only says the same thing as of another day: from there it fades as it would have.
     """
@@ -95,12 +95,12 @@ USED: Final = 0.02
 
 
 def apply_judgement(strength: Strength, now: Instant, *, useful: bool) -> Strength:
-    """After somebody said whether a memory was useful. A bad one is weaker, and fades from where it stood."""
+    """Return it after somebody said whether a memory was useful. A bad one is weaker, and fades from where it stood."""
     if useful:
         return reinforce_strength(strength, now, BOOST)
     return Strength(max(0.0, min(1.0, strength.base) - BOOST), strength.anchor)
 
 
 def apply_use(strength: Strength, now: Instant) -> Strength:
-    """After a memory was shown and an answer held what it says."""
+    """Return it after a memory was shown and an answer held what it says."""
     return reinforce_strength(strength, now, USED)

@@ -40,7 +40,7 @@ class Use:
 
 
 def measure_uses(question: str, answer: str, visible: Sequence[tuple[str, str]], language: Language) -> list[Use]:
-    """For each memory, given by its id and its text, what an answer to a question takes from it."""
+    """Return, for each memory, given by its id and its text, what an answer to a question takes from it."""
     known = _term_set(question) | _ABOUT
     texts = _term_set(answer) - known
     reply = {one: _term_set(text) - known for one, text in visible}

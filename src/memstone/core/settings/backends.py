@@ -197,7 +197,7 @@ def mask_secret(secret: str) -> str:
 
 
 def place_of(secret: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Where a key is sent: when that changes the key is not for it any more."""
+    """Return where a key is sent: when that changes the key is not for it any more."""
     if secret == QDRANT_KEY:
         return tuple(values.get(name, BACKENDS[name][1]) for name in ("qdrantHost", "qdrantPort"))
     options = values.get(_CONFIG, {}).get(secret.partition(".")[2])
@@ -205,7 +205,7 @@ def place_of(secret: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def backend_addresses(values: Mapping[str, Any]) -> list[str]:
-    """Every address that stands in some values, in the form in which it is asked."""
+    """Return every address that stands in some values, in the form in which it is asked."""
     found = [qdrant_url(values)] if values.get("qdrantHost") else []
     for options in values.get(_CONFIG, {}).values():
         found += [str(options[name]) for name in ("baseUrl", "url") if options.get(name)]
@@ -215,7 +215,7 @@ def backend_addresses(values: Mapping[str, Any]) -> list[str]:
 
 
 def qdrant_url(values: Mapping[str, Any]) -> str:
-    """Where Qdrant is: a host alone is asked at its port, an address as it stands."""
+    """Return where Qdrant is: a host alone is asked at its port, an address as it stands."""
     return _build_url(str(values.get("qdrantHost") or ""), values.get("qdrantPort", BACKENDS["qdrantPort"][1]))
 
 
@@ -242,7 +242,7 @@ EMBEDDING: Final[dict[str, Normal]] = {
 
 
 def companion_normal(value: object) -> dict[str, Any]:
-    """All ten values in normal form; whatever else stands there is left out."""
+    """Return all ten values in normal form; whatever else stands there is left out."""
     values = value if isinstance(value, dict) else {}
     every = {**{name: one.normal for name, one in COMPANION.items()}, **EMBEDDING}
     normal = {name: every[name](values.get(name)) for name in every}
@@ -270,7 +270,7 @@ def as_configuration(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _embedder_config(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the built-in model has its own name: one that is named is asked for only where a service answers to it."""
+    """Return how to embed: a named model is asked for where a service answers to it; the built-in has its own name."""
     if values["embeddingBackend"] == "remote":
         return {"provider": "openai", "config": {"model": values["embeddingModel"]}}
     return {"provider": values["embeddingBackend"]}
@@ -328,27 +328,30 @@ def native_names(names: Iterable[str]) -> list[str]:
 
 
 def tenant_only(names: Iterable[str]) -> None:
-    """``InvalidInput`` when one of these makes sense for a whole tenant only."""
+    """Raise ``InvalidInput`` when one of these makes sense for a whole tenant only."""
     for name in names:
         if SETTINGS[name].tenant_only:
             raise InvalidInput(f"{name} can only be set for everybody", hint="leave out user_id and agent_id")
 
 
 def operator_names(names: Iterable[str]) -> list[str]:
-    """Those of these names, of whatever vocabulary, that nobody sets for themselves; unknown ones are left out."""
+    """Return those of these names, of whatever vocabulary, that nobody sets for themselves.
+
+    Unknown ones are left out.
+    """
     texts = [(name, FOREIGN[name].name if name in FOREIGN else SHORT.get(name, name)) for name in names]
     return [name for name, stored in texts if stored in SETTINGS and SETTINGS[stored].operators]
 
 
 def refuse_operators(names: Iterable[str]) -> None:
-    """``Forbidden`` when one of these is not for somebody who is bound by it."""
+    """Raise ``Forbidden`` when one of these is not for somebody who is bound by it."""
     found = operator_names(names)
     if found:
         raise Forbidden(f"only an administrator can set {found[0]}", hint="use a key for the whole tenant")
 
 
 def view_settings(policy: Policy, vocabulary: str) -> dict[str, tuple[str, Any]]:
-    """Every setting of a vocabulary: the name under which it is stored, and its value in a policy."""
+    """Return every setting of a vocabulary: the name under which it is stored, and its value in a policy."""
     if vocabulary == "native":
         return {name: (name, one.form.to_json(one.of(policy))) for name, one in SETTINGS.items()}
     if not isinstance(vocabulary, str) or vocabulary not in VOCABULARIES:

@@ -168,7 +168,7 @@ class Days:
     names: tuple[str, ...]
 
     def read(self, value: object) -> tuple[tuple[str, int], ...]:
-        """Pairs, in the order of their names."""
+        """Return pairs, in the order of their names."""
         wrong = "a table of whole days, at least 0, for some of " + ", ".join(self.names)
         if not isinstance(value, Mapping) or any(name not in self.names for name in value):
             raise ValueError(wrong)
@@ -185,7 +185,7 @@ class Redaction:
     """What is done about each kind of secret."""
 
     def read(self, value: object) -> tuple[tuple[str, str], ...]:
-        """Pairs, in the order of their names."""
+        """Return pairs, in the order of their names."""
         kinds = [item.name for item in fields(RedactPolicy)]
         if not isinstance(value, Mapping) or any(kind not in kinds for kind in value):
             raise ValueError("a table of off, mask or drop for some of " + ", ".join(kinds))
@@ -202,7 +202,7 @@ class Scores:
     """A minimum by embedder."""
 
     def read(self, value: object) -> tuple[tuple[str, float], ...]:
-        """Pairs, in the order of their names."""
+        """Return pairs, in the order of their names."""
         wrong = "a table of numbers from 0 to 1 by provider:model"
         if not isinstance(value, Mapping) or not all(isinstance(name, str) and name for name in value):
             raise ValueError(wrong)
@@ -221,7 +221,7 @@ class Categories:
     """Names with a few words about each, as a table or as a list of names."""
 
     def read(self, value: object) -> tuple[tuple[str, str], ...]:
-        """Pairs, in the order they were given."""
+        """Return pairs, in the order they were given."""
         named = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
         argument = dict.fromkeys(value, "") if named and isinstance(value, (list, tuple)) else value
         wrong = f"a list of at most {_CATEGORIES} names, or a table of names with a few words about each"

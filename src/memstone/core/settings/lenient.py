@@ -41,12 +41,12 @@ def number_normalizer(default: float, least: float, most: float, *, is_complete:
 
 
 def word_normalizer(default: str, *words: str) -> Normal:
-    """One of a few words, or the default."""
+    """Return what takes one of a few words, or the default."""
     return lambda value: value if isinstance(value, str) and value in words else default
 
 
 def text_normalizer(default: str) -> Normal:
-    """Text that is not blank, or the default."""
+    """Return what takes text that is not blank, or the default."""
     return lambda value: value.strip() if isinstance(value, str) and value.strip() else default
 
 
@@ -143,7 +143,7 @@ _SEVERAL: Final = "scope:"
 
 
 def scope_key(kind: str, name: str) -> str:
-    """Under which key the settings of somebody are stored; those of the tenant under ''."""
+    """Return the key under which the settings of somebody are stored; those of the tenant are under ''."""
     return f"{kind}:{name}"
 
 
@@ -154,12 +154,12 @@ def scope_keys(scope: Scope) -> list[str]:
 
 
 def scope_kind(key: str) -> str:
-    """Whose settings stand under a key: tenant, user, agent or run."""
+    """Return whose settings stand under a key: tenant, user, agent or run."""
     return key.partition(":")[0] or "tenant"
 
 
 def pause_key(scope: Scope) -> str:
-    """Under which key a pause of exactly this scope is stored: of somebody, or of somebody with somebody."""
+    """Return the key under which a pause of exactly this scope is stored: of somebody, or of somebody with somebody."""
     named = _scope_ids(scope)
     if len(named) == 1:
         ((kind, name),) = named.items()
@@ -175,7 +175,7 @@ def pause_keys(scope: Scope) -> list[str]:
 
 
 def pause_ids(key: str) -> dict[str, str]:
-    """Who is meant by the key of a pause, by the kind of their id."""
+    """Return who is meant by the key of a pause, by the kind of their id."""
     if not key.startswith(_SEVERAL):
         return {scope_kind(key): key.partition(":")[2]}
     found: dict[str, str] = json.loads(key.removeprefix(_SEVERAL))
@@ -223,7 +223,7 @@ def merge_sources(layers: Iterable[tuple[str, Mapping[str, Any]]]) -> tuple[dict
 
 
 def base_source(policy: Policy, name: str) -> str:
-    """Where a value comes from that nobody has stored: the configuration, the preset, or no choice at all."""
+    """Return where a value comes from that nobody has stored: the configuration, the preset, or no choice at all."""
     value = SETTINGS[name].of(policy)
     preset = _as_policy(PRESETS[policy.preset])
     if value != SETTINGS[name].of(preset):

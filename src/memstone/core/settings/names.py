@@ -51,7 +51,7 @@ class Setting:
     operators: bool = False
 
     def of(self, policy: Policy) -> Any:
-        """Its value in a policy."""
+        """Return its value in a policy."""
         value: Any = policy
         for step in self.path:
             value = getattr(value, step)

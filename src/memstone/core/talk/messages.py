@@ -29,7 +29,7 @@ _PROTOCOL: Final = frozenset(
 
 
 def is_protocol(part: object) -> bool:
-    """Whether a part belongs to the protocol and holds nothing that anybody said."""
+    """Return whether a part belongs to the protocol and holds nothing that anybody said."""
     return isinstance(part, Mapping) and part.get("type") in _PROTOCOL
 
 
@@ -52,7 +52,7 @@ def attachment_from_part(part: Mapping[str, Any]) -> Attachment:
 
 
 def _attachment_mappings(part: Mapping[str, Any], kind: str) -> Iterator[Mapping[str, Any]]:
-    """Where protocols put what they say about a file, the most telling first."""
+    """Yield where protocols put what they say about a file, the most telling first."""
     inner, source = part.get(kind), part.get("source")
     for place in (inner, {key: value for key, value in part.items() if key != "type"}, source):
         if isinstance(place, Mapping):
@@ -70,7 +70,7 @@ def _display_name(value: str) -> str:
 
 
 def _strip_url_secrets(url: str) -> str:
-    """Where something can be fetched, without what may be a secret: who asks, and what stands behind the path."""
+    """Return where something can be fetched, without what may be a secret: who asks, and what follows the path."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -117,7 +117,10 @@ class MessageLike(Protocol):
 
 
 def as_mapping(item: object) -> Mapping[str, Any] | None:
-    """A message as a mapping: one already, an object of an SDK, anything with role and content, or (role, text)."""
+    """Return a message as a mapping.
+
+    It is one already, an object of an SDK, anything with role and content, or (role, text).
+    """
     found = _raw_mapping(item)
     return None if found is None else _with_content(found)
 
@@ -139,7 +142,10 @@ def _raw_mapping(item: object) -> Mapping[str, Any] | None:
 
 
 def role_of(item: Mapping[str, Any]) -> object:
-    """The role that a message names, some by its type; a user's when it names none. What is no role stays as it is."""
+    """Return the role that a message names, some by its type; a user's when it names none.
+
+    What is no role stays as it is.
+    """
     value = item.get("role")
     if value is not None:
         return role_named(value) or value
@@ -152,7 +158,7 @@ def role_named(value: object) -> str | None:
 
 
 def _with_content(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A message whose words stand in ``parts``, as the AI SDK of Vercel and Gemini write it, with them as content."""
+    """Return a message with its ``parts`` as content, which is how the AI SDK of Vercel and Gemini write its words."""
     parts = item.get("parts")
     if item.get("content") or not isinstance(parts, (list, tuple)) or not parts:
         return item
@@ -206,7 +212,7 @@ _MESSAGES_NAME_CHARS: Final = 256
 
 
 def read_messages(messages_input: MessagesInput, limits: Limits, warnings: list[str] | None = None) -> list[Message]:
-    """Checked messages, in order; ``InvalidInput`` says which one is wrong and how.
+    """Return checked messages, in order; ``InvalidInput`` says which one is wrong and how.
 
     ``warnings`` is told of fields that were left out.
     """
@@ -247,7 +253,10 @@ def stored_messages(messages: Sequence[Message]) -> list[Message]:
 
 
 def read_message(item: object, where: str, limits: Limits, unread: set[str]) -> Message:
-    """One checked message; ``where`` is what an error calls it, ``unread`` takes the names of fields left out."""
+    """Return one checked message.
+
+    ``where`` is what an error calls it, ``unread`` takes the names of fields left out.
+    """
     if isinstance(item, str):
         return Message("user", checked_text(item, where, limits.text_chars, "limits.text_chars"))
     values = as_mapping(item)
@@ -264,7 +273,7 @@ def read_message(item: object, where: str, limits: Limits, unread: set[str]) -> 
 
 
 def unknown_fields(values: Mapping[str, Any]) -> set[str]:
-    """Fields with something in them that no message has here."""
+    """Return fields with something in them that no message has here."""
     return {str(name) for name, value in values.items() if name not in _KNOWN and not _is_nothing(value)}
 
 
@@ -291,7 +300,7 @@ def _read_content(item: Mapping[str, Any], role: str, where: str, limits: Limits
 
 
 def _is_wordless(item: Mapping[str, Any]) -> bool:
-    """Whether it is of the protocol and says nothing: its words do not stand somewhere else."""
+    """Return whether it is of the protocol and says nothing: its words do not stand somewhere else."""
     return any(item.get(name) for name in _MESSAGES_CALLS) or bool(
         set(item) & _PROTOCOL_FIELDS and not unknown_fields(item)
     )

@@ -45,7 +45,7 @@ class TranscriptMessage:
 def read_transcript(
     transcript_input: TranscriptInput, limits: Limits, warnings: list[str] | None = None
 ) -> list[TranscriptMessage]:
-    """Checked turns, in order, however many; ``InvalidInput`` says which one is wrong and how.
+    """Return checked turns, in order, however many; ``InvalidInput`` says which one is wrong and how.
 
     ``warnings`` is told of fields that were left out.
     """

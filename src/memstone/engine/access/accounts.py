@@ -157,7 +157,7 @@ def parse_login(login: object) -> str:
 
 
 def is_login(login: object) -> bool:
-    """Whether a login could be one."""
+    """Return whether a login could be one."""
     if not isinstance(login, str) or len(login) > _LOGIN_CHARS:
         return False
     text = _normalize_login(login)
@@ -244,16 +244,16 @@ class LongToken:
 
     @classmethod
     def new(cls, tenant_id: str, session_id: str, family: str = "") -> LongToken:
-        """Another one, of a family or of its own."""
+        """Make another one, of a family or of its own."""
         family = family or secrets.token_urlsafe(_SECRET_BYTES)
         return cls(tenant_id, session_id, family, secrets.token_urlsafe(_SECRET_BYTES))
 
     def belongs_to(self, session: LoginSession) -> bool:
-        """Whether it was given out for a session, now or earlier."""
+        """Return whether it was given out for a session, now or earlier."""
         return hmac.compare_digest(hash_secret(self.family), session.family)
 
     def is_current(self, session: LoginSession) -> bool:
-        """Whether it is the one that was given out last."""
+        """Return whether it is the one that was given out last."""
         return hmac.compare_digest(hash_secret(self.own), session.current)
 
 
@@ -270,7 +270,7 @@ def read_long(token: str) -> LongToken:
 
 
 def hash_secret(secret: str) -> str:
-    """Return a fast hash will do: the secrets are random and long, nobody guesses them."""
+    """Return a fast hash, which will do: the secrets are random and long, nobody guesses them."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -297,7 +297,7 @@ async def rotate_token_key(runtime: Runtime, *, grace: bool) -> TokenKeyRotation
 
 
 async def authenticate_token(runtime: Runtime, token: str) -> AuthenticatedAccount:
-    """Who shows a short token, or ``Unauthenticated``; it is told only to its holder that it has expired.
+    """Return who shows a short token, or raise ``Unauthenticated``; only its holder is told that it has expired.
 
     The account and the session are looked at each time: who is disabled, logged out or has another role by now is known
     at once, whatever the token says.
@@ -325,7 +325,7 @@ async def authenticate_token(runtime: Runtime, token: str) -> AuthenticatedAccou
 
 
 async def _is_ours(tx: Tx, visible: jwt.UnverifiedToken) -> bool:
-    """Whether it is signed with the key of the tenant, or with the one before while that was the one."""
+    """Return whether it is signed with the key of the tenant, or with the one before while that was the one."""
     tenant = visible.claims.tenant
     current = await tx.vault.secret(tenant, _CURRENT)
     if current is None or visible.is_by(current.value):
@@ -417,7 +417,7 @@ async def _open_session(runtime: Runtime, account: Account, stored: str, lifetim
 async def refresh_session(
     runtime: Runtime, token: str, lifetimes: Lifetimes, ended: Callable[[], None] | None = None
 ) -> dict[str, Any]:
-    """Another pair of tokens for a long one, which is used up by that.
+    """Return another pair of tokens for a long one, which is used up by that.
 
     One that was used up before is in two hands: whoever it is that comes second, the session ends. ``ended`` is called
     when a session has ended by it.

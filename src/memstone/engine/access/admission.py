@@ -71,7 +71,7 @@ async def list_pauses(runtime: Runtime, values: Mapping[str, Any], *, everybody:
 
 
 def why_idle(runtime: Runtime) -> tuple[IdleStatus, str] | None:
-    """Why nothing is stored and nothing shown for whom these parts are tuned: a status and words; None when it is."""
+    """Return why nothing is stored or shown for whom these parts are tuned, as a status and words; None if it is."""
     if not runtime.policy.enabled:
         return "disabled", "memory is switched off"
     reason = why_paused(runtime)
@@ -94,7 +94,7 @@ _HINTS: Final = {"paused": "resume() ends it", "disabled": "set policy.enabled t
 
 
 def not_stored(runtime: Runtime) -> IdleReason | None:
-    """Why nothing is stored, and what to do about it; None where it is."""
+    """Return why nothing is stored, and what to do about it; None where it is."""
     idle = why_idle(runtime)
     if idle is None:
         return None
@@ -103,7 +103,7 @@ def not_stored(runtime: Runtime) -> IdleReason | None:
 
 
 def not_shown(runtime: Runtime) -> str:
-    """Why a model is shown nothing; '' when it is."""
+    """Return why a model is shown nothing; '' when it is."""
     idle = why_idle(runtime)
     return idle[1] if idle is not None else "" if runtime.policy.shows else "showing memory is switched off"
 
@@ -183,7 +183,7 @@ async def resolve_owner(runtime: Runtime, named: str | None, own_key: str) -> st
 
 
 async def _is_pool(runtime: Runtime, key: str) -> bool:
-    """Tell whether memories were brought over from a key that is not one of this service."""
+    """Return whether memories were brought over from a key that is not one of this service."""
     pool = where_in_scope(Scope(runtime.tenant_id, POOLS + key))
     return bool(await runtime.ledger.peek(lambda tx: tx.memories.seqs(pool)))
 

@@ -36,7 +36,7 @@ class BoundLinks:
         await self.add_many(tenant_id, [(seq, link) for link in links])
 
     async def add_many(self, tenant_id: str, links: Iterable[tuple[int, Link]]) -> None:
-        """The same for many versions."""
+        """Do the same for many versions."""
         items = list(links)
         for seq, link in items:
             if not is_inside(link.scope, self._bounds) and not await self._held_before(tenant_id, seq, link.scope):
@@ -54,7 +54,10 @@ class BoundLinks:
         return False
 
     async def of(self, tenant_id: str, seq: int) -> list[Link]:
-        """All links of a version that was found within the bounds: those of others say that it is not to be touched."""
+        """Return all links of a version that was found within the bounds.
+
+        Those of others say that it is not to be touched.
+        """
         return await self._links.of(tenant_id, seq)
 
     async def holder(self, tenant_id: str, dedupe: str) -> int | None:
@@ -62,7 +65,7 @@ class BoundLinks:
         return await self._links.holder(tenant_id, dedupe)
 
     async def find_existing_dedupes(self, tenant_id: str, dedupes: Sequence[str]) -> set[str]:
-        """Which of these dedupe values a current version holds."""
+        """Return which of these dedupe values a current version holds."""
         return await self._links.find_existing_dedupes(tenant_id, dedupes)
 
     async def release(self, tenant_id: str, seq: int) -> None:
@@ -108,7 +111,7 @@ class BoundEvents:
         return [event for event in await self._events.of(tenant_id, memory_id) if is_inside(event.scope, self._bounds)]
 
     async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
-        """Events within the bounds: a page is short only at the end."""
+        """Return events within the bounds: a page is short only at the end."""
         return await self.feed(Scope(tenant_id, self._bounds.user_id, self._bounds.agent_id), cursor, limit)
 
     async def list_replacements(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
@@ -117,12 +120,15 @@ class BoundEvents:
         return [one for one in found if is_inside(one.scope, self._bounds)]
 
     async def one(self, tenant_id: str, event_id: str) -> Event | None:
-        """One event, if it was done within the bounds."""
+        """Return one event, if it was done within the bounds."""
         found = await self._events.one(tenant_id, event_id)
         return found if found is not None and is_inside(found.scope, self._bounds) else None
 
     async def list_for_memory(self, tenant_id: str, memory_id: str) -> list[Event]:
-        """All that touched a memory within the bounds: what others did to it stands in the way of undoing, too."""
+        """Return all that touched a memory within the bounds.
+
+        What others did to it stands in the way of undoing, too.
+        """
         return (
             await self._events.list_for_memory(tenant_id, memory_id) if await self._memories.reaches(memory_id) else []
         )
@@ -132,7 +138,7 @@ class BoundEvents:
         return [one for one in await self._events.of_job(tenant_id, job_id) if is_inside(one.scope, self._bounds)]
 
     async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
-        """Events of a scope that was checked against the bounds: a page is short only at the end."""
+        """Return events of a scope that was checked against the bounds: a page is short only at the end."""
         found: list[Event] = []
         while len(found) < limit:
             page = await self._events.feed(scope, cursor, limit)
@@ -143,12 +149,12 @@ class BoundEvents:
         return found[:limit]
 
     async def newest(self, scope: Scope, done: EventFilter, below: int | None, limit: int) -> list[Event]:
-        """Events of a scope that was checked against the bounds."""
+        """Return events of a scope that was checked against the bounds."""
         found = await self._events.newest(scope, done, below, limit)
         return [one for one in found if is_inside(one.scope, self._bounds)]
 
     async def find_known_ids(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
-        """Which of these events of a memory are recorded."""
+        """Return which of these events of a memory are recorded."""
         return await self._events.find_known_ids(tenant_id, ids, memory_id)
 
     def __getattr__(self, name: str) -> Any:

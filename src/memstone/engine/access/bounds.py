@@ -62,7 +62,7 @@ def apply_bounds(runtime: Runtime, bounds: Bounds) -> Runtime:
 
 
 def remove_bounds(runtime: Runtime) -> Runtime:
-    """The same parts without bounds: for what the engine makes of a session that was checked, whoever asks for it."""
+    """Return the same parts without bounds: for what the engine makes of a checked session, whoever asks for it."""
     ledger = runtime.ledger
     return replace(runtime, ledger=ledger.beneath, bounds=None) if isinstance(ledger, BoundLedger) else runtime
 
@@ -114,7 +114,7 @@ class BoundLedger:
         return await self._ledger.note(lambda tx: work(self._bind_tx(tx)))
 
     async def ensure_room(self, *, by_writing: bool = False) -> None:
-        """As the store beneath."""
+        """Do as the store beneath does."""
         await self._ledger.ensure_room(by_writing=by_writing)
 
     def _bind_tx(self, tx: Tx) -> Tx:
@@ -126,7 +126,7 @@ class BoundLedger:
         raise out_of_bounds_error("the state of the store")
 
     async def close(self) -> None:
-        """The store belongs to whoever opened it."""
+        """Do nothing: the store belongs to whoever opened it."""
 
 
 class BoundTx:
@@ -199,7 +199,7 @@ class BoundAdmin:
         return await self._admin.cursor()
 
     async def users_of(self, scope: Scope) -> list[str]:
-        """Whose memories name an agent or a run; what is found there is checked against the bounds."""
+        """Return whose memories name an agent or a run; what is found there is checked against the bounds."""
         return await self._admin.users_of(scope)
 
     def __getattr__(self, name: str) -> Any:
@@ -258,15 +258,15 @@ class BoundMemories:
         return And((where, self._readable))
 
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[FoundMemory]:
-        """Those that match, within the bounds."""
+        """Return those that match, within the bounds."""
         return await self._memories.find(self._only(where), limit=limit, offset=offset, oldest_first=oldest_first)
 
     async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[FoundMemory]:
-        """Those that match, the last created first, within the bounds."""
+        """Return those that match, the last created first, within the bounds."""
         return await self._memories.list_newest(self._only(where), limit=limit, offset=offset)
 
     async def salient(self, where: Where, *, limit: int) -> list[FoundMemory]:
-        """Those that match, the most salient first, within the bounds."""
+        """Return those that match, the most salient first, within the bounds."""
         return await self._memories.salient(self._only(where), limit=limit)
 
     async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
@@ -274,15 +274,15 @@ class BoundMemories:
         await self._memories.add_source_count(seqs, by)
 
     async def count(self, where: Where) -> dict[str, int]:
-        """How many of them match."""
+        """Count how many of them match."""
         return await self._memories.count(self._only(where))
 
     async def tokens(self, where: Where) -> int:
-        """How many tokens all of them are."""
+        """Count the tokens of all of them."""
         return await self._memories.tokens(self._only(where))
 
     async def seqs(self, where: Where) -> list[int]:
-        """Their numbers."""
+        """Return their numbers."""
         return await self._memories.seqs(self._only(where))
 
     async def hashes(self, where: Where) -> dict[int, str]:
@@ -290,7 +290,7 @@ class BoundMemories:
         return await self._memories.hashes(self._only(where))
 
     async def among(self, seqs: Sequence[int], where: Where) -> list[FoundMemory]:
-        """Those of ``seqs`` that match, within the bounds."""
+        """Return those of ``seqs`` that match, within the bounds."""
         return await self._memories.among(seqs, self._only(where))
 
     async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
@@ -302,7 +302,7 @@ class BoundMemories:
         return await self._memories.latest(scope, layer, below)
 
     async def reaches(self, memory_id: str) -> bool:
-        """Whether any version of a memory is linked within the bounds."""
+        """Return whether any version of a memory is linked within the bounds."""
         same = Condition("id", Op.EQ, memory_id)
         return bool(await self._memories.seqs(And((self._tenant_is(), same, self._within))))
 
@@ -321,15 +321,15 @@ class BoundMemories:
         return seen[0] if seen else None
 
     async def is_taken(self, tenant_id: str, memory_id: str) -> bool:
-        """Whether an id is used, by whomever: for choosing another one, never to be told."""
+        """Return whether an id is used, by whomever: for choosing another one, never to be told."""
         return await self._memories.is_taken(tenant_id, memory_id)
 
     async def at(self, seq: int) -> Record | None:
-        """One version, if it is within the bounds."""
+        """Return one version, if it is within the bounds."""
         return await self._filter_reachable(await self._memories.at(seq))
 
     async def version(self, tenant_id: str, memory_id: str, version: int) -> Record | None:
-        """One version by its number, if it is within the bounds."""
+        """Return one version by its number, if it is within the bounds."""
         return await self._filter_reachable(await self._memories.version(tenant_id, memory_id, version))
 
     async def _filter_reachable(self, record: Record | None) -> Record | None:
@@ -387,7 +387,7 @@ class BoundReceipts:
         return found[1] if found is not None and is_inside(found[0], self._bounds) else None
 
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
-        """Whose it is, if that is somebody within the bounds."""
+        """Return whose it is, if that is somebody within the bounds."""
         found = await self._receipts.owner(tenant_id, receipt_id)
         return found if found is not None and is_inside(found, self._bounds) else None
 

@@ -144,7 +144,7 @@ def bounds_of(key: ApiKey, identity: Identity) -> Bounds:
 
 
 def _default_user_id(key: ApiKey, identity: Identity, *, trusted: bool) -> str:
-    """Whom a request means that names nobody; where people are to be named it is never the key."""
+    """Return whom a request means that names nobody; where people are to be named it is never the key."""
     if identity.nobody == "owner" and trusted:
         return identity.owner
     return pool_id(key.id) if identity.nobody == "owner" or identity.sources == ("api_key",) else ""
@@ -195,7 +195,7 @@ def _id_of(token: str) -> str:
 
 
 def _hash_token(token: str) -> str:
-    """Return a fast hash will do: the secret is random and long, nobody guesses it."""
+    """Return a fast hash, which will do: the secret is random and long, nobody guesses it."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

@@ -45,11 +45,11 @@ class Count:
     seconds: float
 
     def fresh(self, now: datetime) -> bool:
-        """Whether it need not be counted again, far from any limit."""
+        """Return whether it need not be counted again, far from any limit."""
         return -_COUNT_LIFETIME < now - self.at < _COUNT_LIFETIME
 
     def too_soon(self) -> bool:
-        """Whether counting again would take more than a twentieth of the time."""
+        """Return whether counting again would take more than a twentieth of the time."""
         return self.seconds > _QUICK and perf_counter() - self.done < _SHARE * self.seconds
 
 
@@ -67,7 +67,7 @@ class Meter:
 
 
 async def check_quotas(runtime: Runtime, scope: Scope, wanted: Usage, ahead: Ahead | None = None) -> None:
-    """``QuotaExceeded`` when so much more cannot be stored, ``StorageFull`` when the disk has no room.
+    """Raise ``QuotaExceeded`` when so much more cannot be stored, ``StorageFull`` when the disk has no room.
 
     Cheap where no quota is set.
     """
@@ -86,14 +86,14 @@ async def check_quotas(runtime: Runtime, scope: Scope, wanted: Usage, ahead: Ahe
 
 
 def is_unlimited(runtime: Runtime) -> bool:
-    """Whether nobody has a quota, so that nothing need be counted."""
+    """Return whether nobody has a quota, so that nothing need be counted."""
     return runtime.policy.quotas == _NONE
 
 
 async def admit_messages(
     runtime: Runtime, scope: Scope, messages: Any, *, infer: bool, ahead: Ahead | None = None
 ) -> None:
-    """The same for messages as callers pass them; what is learned from them is one memory at least."""
+    """Do the same for messages as callers pass them; what is learned from them is one memory at least."""
     texts = messages if isinstance(messages, Sequence) and not isinstance(messages, str) else [messages]
     chars = sum(_count_chars(one) for one in texts)
     curation = runtime.policy.curation
@@ -157,7 +157,7 @@ def _quota_limits(quotas: Quotas, prefix: str) -> dict[str, int]:
 
 
 def _count_chars(message: object) -> int:
-    """How long a message is, whatever shape it has; what is wrong with it is said elsewhere."""
+    """Return how long a message is, whatever shape it has; what is wrong with it is said elsewhere."""
     if isinstance(message, str):
         return len(message)
     if isinstance(message, Mapping):

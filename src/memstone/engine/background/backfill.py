@@ -91,7 +91,7 @@ def _first_value(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 async def _is_known(tx: Tx, scope: Scope) -> bool:
-    """Whether a conversation was distilled, or waits for it."""
+    """Return whether a conversation was distilled, or waits for it."""
     if await tx.signals.is_known(scope) or await tx.jobs.find(scope, limit=1):
         return True
     episodes = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.EPISODE)), where_current()))

@@ -90,7 +90,7 @@ async def confirm_lease(tx: Tx, claimed: Claim, until: Instant | None) -> None:
 
 
 async def hold_on(tx: Tx, runtime: Runtime, claimed: Claim, *, last: bool) -> None:
-    """``hold``, for the next piece of work on the session or, after the ``last`` one, not any longer."""
+    """Do ``hold`` for the next piece of work on the session or, after the ``last`` one, not any longer."""
     await confirm_lease(tx, claimed, None if last else _lease_end(runtime, runtime.now()))
 
 

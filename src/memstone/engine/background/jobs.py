@@ -61,7 +61,7 @@ FORMING: Final = frozenset({"facts", "distill"})
 
 
 def waits_for_model(outcome: str) -> bool:
-    """Tell whether a session waits because the model could not be asked, and others wait with it."""
+    """Return whether a session waits because the model could not be asked, and others wait with it."""
     return outcome in {_UNREACHED, _LOADING, *(name for _, name in _TRANSIENT)}
 
 
@@ -71,12 +71,12 @@ def low_novelty(chars: int) -> str:
 
 
 def is_low(outcome: str) -> bool:
-    """Whether a session said too little so far: what is said next is looked at together with it."""
+    """Return whether a session said too little so far: what is said next is looked at together with it."""
     return outcome.startswith(_LOW)
 
 
 def is_finished(outcome: str) -> bool:
-    """Whether nothing is left to do: it was distilled, or there is nothing in it."""
+    """Return whether nothing is left to do: it was distilled, or there is nothing in it."""
     return outcome in (DISTILLED, NO_SIGNALS) or outcome.startswith(("empty:", _LOW))
 
 
@@ -108,12 +108,15 @@ def failure_of(error: Exception, *, session: bool = True) -> JobFailure:
 
 
 def _is_loading(error: MemstoneError) -> bool:
-    """Whether a model is there and not in memory yet: servers of local models say so with a 503 and these words."""
+    """Return whether a model is there and not in memory yet.
+
+    Servers of local models say so with a 503 and these words.
+    """
     return isinstance(error, BackendUnavailable) and "loading model" in error.message.lower()
 
 
 def is_hopeless(error: MemstoneError) -> bool:
-    """Whether a model has answered and will hardly answer better: it cannot be read, it refuses, or it is refused."""
+    """Return whether a model has answered and will hardly answer better: unreadably, refusing, or refused."""
     if isinstance(error, (BadModelOutput, ModelRefused, BackendRejected)):
         return True
     # An LLMError of no finer kind is a request the service rejects; with a cause it is a function of somebody's own

@@ -99,7 +99,7 @@ class FormationResult:
     details: dict[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> SessionEnd:
-        """It as callers see it."""
+        """Return it as callers see it."""
         visible: SessionEnd = {
             "user_id": self.scope.user_id,
             "agent_id": self.scope.agent_id,
@@ -149,7 +149,7 @@ class SessionWork:
             await self._piece(digest, self._distil, "distill", last=True)
 
     async def _piece(self, signals: Sequence[Signal], do: Any, task: str, *, last: bool) -> None:
-        """One piece of work; what nobody foresaw counts against it, so that nothing is tried for ever."""
+        """Do one piece of work; what nobody foresaw counts against it, so that nothing is tried for ever."""
         self._work, self._vectors = Work(task, self._claim.scope), TurnVectors()
         try:
             failure = self._refusal(signals) or await do(signals, last=last)
@@ -162,7 +162,7 @@ class SessionWork:
             await self._store_failure(signals, failure, last=last)
 
     def _refusal(self, signals: Sequence[Signal]) -> JobFailure | None:
-        """Why a session is not formed now, whatever is in it."""
+        """Return why a session is not formed now, whatever is in it."""
         policy = self._parts.policy
         if not is_on(self._parts):
             return JobFailure(DISABLED, DISABLED, counts=False)
@@ -326,7 +326,7 @@ class SessionWork:
         counts: bool = True,
         due_at: Instant | None = None,
     ) -> None:
-        """Exactly these, and only if all of them still wait: what somebody deleted meanwhile is not learned."""
+        """Mark exactly these, and only if all of them still wait: what somebody deleted meanwhile is not learned."""
         ids, tenant = [one.id for one in signals], self._claim.scope.tenant_id
         if await tx.signals.mark(tenant, ids, status, problem, counts=counts, due_at=due_at) != len(ids):
             raise LostClaim(self._claim.name)
@@ -342,7 +342,7 @@ def _drop_unusable_answer(made: DistillResult) -> DistillResult:
 
 
 def _distill_failure(made: DistillResult) -> JobFailure:
-    """Why a session was not distilled."""
+    """Return why a session was not distilled."""
     if made.error is not None:
         return failure_of(made.error)
     return JobFailure(made.outcome, made.outcome, counts=not made.outcome.startswith("skipped:"))
@@ -469,7 +469,7 @@ def _validate_transcript(runtime: Runtime, request: SessionRequest, transcript_i
 
 
 def _flatten_turns(value: Any) -> tuple[list[Any], int]:
-    """Pairs as messages, messages as they are; and how many turns of whoever called that makes."""
+    """Return pairs as messages, messages as they are, and how many turns of whoever called that makes."""
     if isinstance(value, (str, Mapping)):
         value = [value]
     if not isinstance(value, Iterable) or isinstance(value, (bytes, bytearray)):
@@ -551,12 +551,12 @@ def _build_answer(ingest_run: IngestRun, count: int, formed: FormationResult) ->
 
 
 def _answer_status(outcome: str) -> Literal["ok", "failed", "disabled", "pending"]:
-    """``ok`` only when nothing is left to do: what waits for a model, or was given up, says so."""
+    """Return ``ok`` only when nothing is left to do: what waits for a model, or was given up, says so."""
     if is_finished(outcome) or outcome == NO_SIGNALS:
         return "ok"
     return "failed" if outcome.startswith("dead_letter:") else "disabled" if outcome == DISABLED else "pending"
 
 
 def filter_spoken_turns(turns: Sequence[Any]) -> list[Any]:
-    """Messages without what tools and systems say; pairs are left as they are."""
+    """Return messages without what tools and systems say; pairs are left as they are."""
     return [one for one in turns if not isinstance(one, Mapping) or one.get("role", "user") in _SIDES]

@@ -51,7 +51,7 @@ def start_worker(runtime: Runtime) -> None:
 
 
 async def _serve_background(runtime: Runtime) -> None:
-    """What the worker of a library does. Those who only look something up leave before it begins."""
+    """Do the work of a library's worker. Those who only look something up leave before it begins."""
     shop, timetable = runtime.worker_state, Timetable.of(runtime)
     await shop.bell(runtime.io).wait(POLL_SECONDS)
     ear = None if shop.stopping else await _listen_for_work(runtime)
@@ -195,7 +195,7 @@ async def run_worker(runtime: Runtime, seconds: float | None, *, all_tenants: bo
 async def _work_until(
     runtime: Runtime, seconds: float | None, ear: WakeSubscription | None, *, all_tenants: bool
 ) -> Counter[str]:
-    """One session after the other, and between them what the timetable says."""
+    """Form one session after the other, and between them do what the timetable says."""
     shop, outcomes, timetable = runtime.worker_state, Counter[str](), Timetable.of(runtime)
     until, reached = None if seconds is None else monotonic() + seconds, False
     while not shop.stopping:
@@ -226,7 +226,7 @@ async def _work_until(
 
 
 async def runs_with(runtime: Runtime, agent_id: Any) -> dict[str, str]:
-    """The model and the instructions of an agent, '' where it has none; ``NotFoundError`` when there is no such agent.
+    """Return the model and the instructions of an agent, '' where it has none; ``NotFoundError`` if it is unknown.
 
     A key that is bound to one agent runs no other; one that is bound to a user runs any.
     """

@@ -71,7 +71,7 @@ _PURPOSE: Final = "{name} erasure report 1\n"
 
 
 def describe_subject(subject: Subject) -> ErasureSubject:
-    """Whom and what an erasure was about."""
+    """Return whom and what an erasure was about."""
     return cast("ErasureSubject", _subject_ids(subject))
 
 
@@ -96,7 +96,7 @@ def digest_erased_name(key: bytes, field: str, value: str) -> str:
 
 
 async def verify_report(runtime: Runtime, report: Mapping[str, Any]) -> ErasureVerification:
-    """Whether a report is what this store wrote, and whether anything from before it has come back."""
+    """Return whether a report is what this store wrote, and whether anything from before it has come back."""
     subject, until = _parse_report(runtime, report)
     written = _canonical_bytes(report)
     keys = await runtime.ledger.read(lambda tx: tx.vault.keys())
@@ -117,13 +117,13 @@ async def verify_report(runtime: Runtime, report: Mapping[str, Any]) -> ErasureV
 
 
 def is_pending(checks: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether checks are not passed, and all that is missing will be done without anybody's doing."""
+    """Return whether checks are not passed, and all that is missing will be done without anybody's doing."""
     failed = [check for check in checks if not check.get("ok")]
     return bool(failed) and all(check.get("pending") is True for check in failed)
 
 
 async def _is_passed(runtime: Runtime, report: Mapping[str, Any]) -> bool:
-    """Whether every check was passed, or what was still to be done has been done since."""
+    """Return whether every check was passed, or what was still to be done has been done since."""
     checks = report.get("checks")
     if not isinstance(checks, list) or not all(isinstance(check, Mapping) for check in checks):
         return report["complete"] is True
@@ -320,7 +320,7 @@ def _resolve_subject(runtime: Runtime, values: Mapping[str, Any], memory_id: str
 
 
 async def _as_stored(runtime: Runtime, subject: Subject) -> Subject:
-    """With the id as the store writes it: one that is only spelled otherwise would be called gone, and be there."""
+    """Return it with the id as the store writes it: one that is only spelled otherwise would be called gone."""
     if not subject.memory_id:
         return subject
     try:
@@ -381,7 +381,7 @@ def _build_report(erasure: _ErasureRun, checks: Sequence[ErasureCheck]) -> Erasu
 
 
 def _clear_caches(runtime: Runtime) -> None:
-    """Nothing in this process remembers; other processes see by the change counter that they must look again."""
+    """Clear what this process remembers; other processes see by the change counter that they must look again."""
     runtime.embedding.forget(runtime.tenant_id)
     runtime.tunings.invalidate(runtime.tenant_id)
     runtime.blocks.clear()
@@ -391,7 +391,7 @@ def _clear_caches(runtime: Runtime) -> None:
 
 
 def _forget_calls(values: Iterable[object]) -> None:
-    """What functions remember of texts they were given; one that remembers without limit was given none."""
+    """Clear what functions remember of texts they were given; one that remembers without limit was given none."""
     for value in list(values):
         parameters = getattr(value, "cache_parameters", None)
         if parameters is not None and parameters()["maxsize"] is not None:
@@ -406,7 +406,7 @@ def _failed_check(check: str, error: MemstoneError) -> ErasureCheck:
 
 
 async def _erase_from_indexes(erasure: _ErasureRun) -> ErasureCheck:
-    """Indexes in this process are dropped, a store of vectors outside follows; then nobody needs the name any more."""
+    """Drop indexes in this process, let a store of vectors outside follow; then nobody needs the name any more."""
     runtime, tenant = erasure.runtime, erasure.subject.tenant_id
     try:
         await runtime.texts.forget(tenant)
@@ -443,7 +443,7 @@ async def _count_remaining_points(erasure: _ErasureRun) -> int:
 
 
 async def _erase_from_log(erasure: _ErasureRun) -> ErasureCheck | None:
-    """Return the write-ahead log holds nothing, and for whoever operates the store free pages hold nothing either."""
+    """Empty the write-ahead log and, for whoever operates the store, free pages."""
     runtime = erasure.runtime
     if not isinstance(runtime.ledger, CopyableLedger) or not runtime.ledger.holds_files:
         return None

@@ -153,7 +153,7 @@ async def _unlink_subject(tx: Tx, language: Language, subject: Subject, seqs: Se
 
 
 async def _reindex_text(tx: Tx, language: Language, seq: int, links: Sequence[Link]) -> None:
-    """The full text finds a version by who sees it."""
+    """Put a version into the full text again, which finds it by who sees it."""
     record = await tx.memories.at(seq)
     if record is None or record.valid_to is not None or record.status not in INDEXED:
         return
@@ -190,7 +190,7 @@ async def _unquote_all_rows(tx: Tx, subject: Subject, reach: SubjectVersions, te
 
 
 async def _drop_waiting(tx: Tx, subject: Subject, quoted: _ErasedContent) -> None:
-    """A conversation that waits to be learned from, or was, and holds the words would bring them back."""
+    """Drop a conversation that waits to be learned from, or was, and holds the words: it would bring them back."""
     after = None
     while page := await tx.stored_rows.page(subject.tenant_id, "signals", after, _PAGE):
         after = page[-1].key
@@ -254,7 +254,7 @@ class _ErasedContent:
         return isinstance(value.get(name), str) and value[name] in self.ids
 
     def _is_link(self, value: Any) -> bool:
-        """Whether this says that the subject saw a memory: a state before or after a change tells all who did."""
+        """Return whether this says that the subject saw a memory: a state around a change tells all who did."""
         if not isinstance(value, dict) or "dedupe" not in value or self.subject.scope.is_open:
             return False
         who = Scope(self.subject.tenant_id, *(str(value.get(name, "")) for name in ("user_id", "agent_id", "run_id")))

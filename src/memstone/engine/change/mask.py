@@ -48,7 +48,7 @@ class MaskingRun:
     now: Instant
 
     def without_leaking_keys(self, before: Mapping[str, Any], clean: dict[str, Any]) -> dict[str, Any]:
-        """Snapshots of an event whose keys hold nothing of the words that were masked."""
+        """Return snapshots of an event whose keys hold nothing of the words that were masked."""
         for text, snapshot in (("old_text", "before"), ("new_text", "after")):
             visible = clean[snapshot]
             if visible and _has_masked_word(visible.get("key"), before[text] or "", clean[text] or ""):
@@ -151,7 +151,7 @@ async def _stands_in_turn(masking: MaskingRun, evidence: Mapping[str, Any]) -> b
 
 
 async def _write_masked_record(masking: MaskingRun, old: Record, new: Record, links: list[Link]) -> None:
-    """The row, what makes it recognised, the full text and the vectors: as if it had been stored like this."""
+    """Write the row, what makes it recognised, the full text and the vectors as if it had been stored like this."""
     tx, tenant = masking.tx, old.tenant_id
     names = ("text", "hash", "tokens", "key", "data", "metadata")
     await tx.stored_rows.rewrite(tenant, "memories", old.seq, {name: getattr(new, name) for name in names})
@@ -191,7 +191,7 @@ async def _update_dedupe_value(masking: MaskingRun, old: Record, new: Record, li
 
 
 def _possible_dedupes(runtime: Runtime, record: Record, scope: Scope) -> Iterator[str]:
-    """Every value by which a memory may be recognised, always in the same order."""
+    """Yield every value by which a memory may be recognised, always in the same order."""
     speaker = str(record.data.get("speaker", ""))
     if record.layer == Layer.TURN:
         for when in (None, record.occurred_at):
@@ -221,7 +221,7 @@ async def _update_citation(
 
 
 def _has_masked_word(key: str | None, old: str, new: str) -> bool:
-    """Whether a key holds a word that was masked: those of learned facts are made of their words."""
+    """Return whether a key holds a word that was masked: those of learned facts are made of their words."""
     if not key or old == new:
         return False
     masked = set(_WORD.findall(old.lower())) - set(_WORD.findall(new.lower()))
@@ -336,7 +336,7 @@ async def _mask_row(masking: MaskingRun, table: str, row: StoredRow) -> MaskedVe
 
 
 async def _finish_redaction(runtime: Runtime) -> list[Degradation]:
-    """Nothing keeps the old words: neither the full text nor a cache; and masked memories get their vectors.
+    """Let nothing keep the old words, neither the full text nor a cache, and give masked memories their vectors.
 
     Gives what could not be done.
     """

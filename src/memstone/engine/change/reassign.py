@@ -60,7 +60,7 @@ def claim_in(runtime: Runtime, record: Record, known: Link | None, link: Link) -
 
 
 def _possible_dedupes(runtime: Runtime, record: Record, link: Link) -> Iterator[str | None]:
-    """All the values a memory may have got, always in the same order."""
+    """Yield all the values a memory may have got, always in the same order."""
     who, fields = link.scope, runtime.policy.dedupe_scope
     if record.layer == Layer.TURN:
         yield from _turn_ways(record, who)
@@ -193,7 +193,7 @@ async def _hand_over(tx: Tx, *, move: Move, now: Instant) -> dict[str, list[str]
 
 
 async def _keep_deleted(tx: Tx, move: Move, now: Instant) -> None:
-    """What somebody deleted, and others still hold, stays deleted for them under their new name."""
+    """Keep what somebody deleted, and others still hold, deleted for them under their new name."""
     for event in await tx.events.list_replacements(move.old, _VERSIONS):
         record = await tx.memories.current(move.old.tenant_id, event.memory_id)
         if event.event == EventType.UNLINK and record is not None:
@@ -239,7 +239,7 @@ async def _read_moving_links(tx: Tx, move: Move, version: Record) -> list[Link]:
 
 
 async def _move_ended(tx: Tx, move: Move, version: Record, links: Sequence[Link], now: Instant) -> None:
-    """The links of a version that no longer holds: it stands in no index."""
+    """Move the links of a version that no longer holds: it stands in no index."""
     current = await tx.links.of(version.tenant_id, version.seq)
     for link in links:
         if version.status == Status.DELETED:
@@ -250,7 +250,7 @@ async def _move_ended(tx: Tx, move: Move, version: Record, links: Sequence[Link]
 
 
 async def _tell_ended(tx: Tx, move: Move, last: Record, links: Sequence[Link], now: Instant) -> None:
-    """The event of a memory that is there no more."""
+    """Write the event of a memory that is there no more."""
     current = await tx.links.of(last.tenant_id, last.seq)
     moving = {link.scope for link in links}
     after = [replace(link, scope=move.of(link.scope)) if link.scope in moving else link for link in current]
@@ -304,19 +304,22 @@ async def _apply_link_change(
 
 
 def _those_not_in(links: Sequence[Link], added: Sequence[Link]) -> list[Link]:
-    """Links to scopes that do not hold the memory already, each scope once."""
+    """Return links to scopes that do not hold the memory already, each scope once."""
     there = {link.scope for link in links}
     return list({link.scope: link for link in added if link.scope not in there}.values())
 
 
 async def _find_same_memory(tx: Tx, live: Record, link: Link) -> Record | None:
-    """Another memory that says the same where this one goes."""
+    """Return another memory that says the same where this one goes."""
     holder = await tx.links.holder(live.tenant_id, link.dedupe) if link.dedupe else None
     return await tx.memories.at(holder) if holder is not None and holder != live.seq else None
 
 
 def _is_preferred_to(one: Record, other: Record) -> bool:
-    """Which of two memories stays: of the same words the older, of two texts under one key what was said later."""
+    """Return whether one memory stays rather than another.
+
+    Of the same words the older stays, of two texts under one key what was said later.
+    """
     if one.hash != other.hash:
         return (one.occurred_at, one.seq) > (other.occurred_at, other.seq)
     return (one.created_at, one.seq) < (other.created_at, other.seq)

@@ -142,13 +142,13 @@ async def put_back(act: Act, memory_id: str, state: Mapping[str, Any] | None) ->
 
 
 async def _refuse_shared(act: Act, last: Record | None) -> None:
-    """What is put back is put back for everybody: ``Forbidden`` for a caller who does not reach all of them."""
+    """Refuse a caller who does not reach everybody a memory is put back for (``Forbidden``)."""
     if act.runtime.bounds is not None and last is not None:
         refuse_shared(await act.tx.links.of(last.tenant_id, last.seq), act.runtime.bounds)
 
 
 async def links_again(act: Act, row: Record, last: Record | None = None) -> list[Link]:
-    """Who saw a version (or the ``last`` one), each with the claim to its words that it gave up when it ended."""
+    """Return who saw a version (or the ``last`` one), with the claims to its words that they gave up when it ended."""
     then = last or row
     links = await act.tx.links.of(then.tenant_id, then.seq)
     if not links:
@@ -212,7 +212,7 @@ async def status_at_the_end(tx: Tx, last: Record) -> str:
 
 
 async def _change_live_memory(act: Act, live: Record, wanted: Record, links: Sequence[Link], *, lost: bool) -> Event:
-    """The next version of a memory that is there; or, where only its holders changed, the same with those it had."""
+    """Write the next version of a memory that is there; where only its holders changed, give it those it had."""
     tx, have = act.tx, await act.tx.links.of(live.tenant_id, live.seq)
     if _says_the_same(wanted, live) and {link.scope for link in have} != {link.scope for link in links}:
         return await restore_links(act, live, have, links, lost=lost)
@@ -224,7 +224,7 @@ async def _change_live_memory(act: Act, live: Record, wanted: Record, links: Seq
 
 
 def _says_the_same(one: Record, live: Record) -> bool:
-    """Whether two versions differ in nothing but when they began."""
+    """Return whether two versions differ in nothing but when they began."""
     times: dict[str, Any] = {"valid_from": live.valid_from, "valid_to": live.valid_to, "updated_at": live.updated_at}
     return replace(one, seq=live.seq, version=live.version, **times) == live
 
@@ -290,7 +290,7 @@ async def _ended_versions(tx: Tx, live: Record) -> list[Record]:
 
 
 def _who_saw(then: Record, back: Sequence[Link], have: Sequence[Link]) -> list[Link]:
-    """Those who come back and had the memory when an earlier version of it held."""
+    """Return those who come back and had the memory when an earlier version of it held."""
     there = {link.scope for link in have}
     ended = then.valid_to or ""
     return [replace(link, dedupe=None) for link in back if link.scope not in there and link.created_at < ended]

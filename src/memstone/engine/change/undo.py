@@ -83,7 +83,7 @@ async def _of_event(runtime: Runtime, event_id: str) -> list[Event]:
 
 
 def _select_joint_events(event: Event, same: Sequence[Event]) -> list[Event]:
-    """Those events of a job that are one change with this one: they undid the same, or are about the same memories."""
+    """Return those events of a job that are one change with this one: undoing the same, or about the same memories."""
     if event.undoes is not None:
         return [one for one in same if one.undoes == event.undoes]
     alike, ids, grown = [one for one in same if one.event == event.event], _event_memory_ids(event), True
@@ -108,7 +108,7 @@ async def _of_job(runtime: Runtime, job_id: str | None) -> list[Event]:
 
 
 async def fresh_for(runtime: Runtime, events: Iterable[Event]) -> Fresh:
-    """Vectors for the texts that come back when these events are taken back."""
+    """Return vectors for the texts that come back when these events are taken back."""
 
     async def rows(tx: Tx) -> list[Record]:
         wanted = [(event.memory_id, event.before) for event in events if event.before and is_live(event.before)]
@@ -165,7 +165,10 @@ async def _refuse_later_changes(act: Act, event: Event, memory_id: str) -> None:
 
 
 def _drop_undone_events(later: Sequence[Event]) -> list[Event]:
-    """The events that were not undone, newest first; one that only undid another of them does not count either."""
+    """Return the events that were not undone, newest first.
+
+    One that only undid another of them does not count either.
+    """
     ids = {one.id for one in later}
     gone: set[str] = set()
     for one in reversed(later):
@@ -175,7 +178,7 @@ def _drop_undone_events(later: Sequence[Event]) -> list[Event]:
 
 
 async def _undo_replace(act: Act, event: Event, old_id: str) -> list[Event]:
-    """Those who got a memory of their own share the old one again, with all they saw of it before."""
+    """Let those who got a memory of their own share the old one again, with all they saw of it before."""
     tx, tenant, before = act.tx, act.runtime.tenant_id, event.before or {}
     old = await tx.memories.current(tenant, old_id)
     if old is None or old.version != before.get("version"):
@@ -308,7 +311,10 @@ def _validate_request(runtime: Runtime, request: RollbackRequest) -> tuple[Scope
 
 
 async def _read_events_to_undo(runtime: Runtime, scope: Scope, done: EventFilter) -> list[Event]:
-    """All that is to be taken back, newest first; what was undone in the same span is left out with its undoing."""
+    """Return all that is to be taken back, newest first.
+
+    What was undone in the same span is left out with its undoing.
+    """
     found: list[Event] = []
     below: int | None = None
     while page := await runtime.ledger.read(partial(_read_event_page, scope=scope, done=done, below=below)):
@@ -340,7 +346,7 @@ async def _is_meant(tx: Tx, event: Event, done: EventFilter) -> bool:
 
 
 async def _learned_by(tx: Tx, event: Event, source: str) -> bool:
-    """Whether a version came about by such means: its words were found anew, and not changed by a hand."""
+    """Return whether a version came about by such means: its words were found anew, and not changed by a hand."""
     tenant, before = event.scope.tenant_id, event.before or {}
     row = await tx.memories.version(tenant, event.memory_id, int((event.after or {}).get("version", 0)))
     if row is None or row.source != source:

@@ -126,7 +126,7 @@ async def known_facts(runtime: Runtime, tx: Tx, scope: Scope, facts: Sequence[Fa
 async def prepare_commit(
     runtime: Runtime, scope: Scope, turns: Sequence[Turn], facts: list[Fact], summary: str
 ) -> tuple[CommitPlan, Vectors]:
-    """All that a commit needs besides the ledger: vectors, neighbours, changes, and the vectors of what is revised.
+    """Prepare what a commit needs besides the ledger: vectors, neighbours, changes, and vectors of what is revised.
 
     ``turns`` are those to store unless they are stored already.
     A text that cannot be embedded now is found by its words, and by its meaning after the next reindex.
@@ -285,7 +285,7 @@ async def _distill_turns(
 
 
 def _as_its_turn(fact: Fact) -> Fact:
-    """A fact is kept no longer than the words it comes from, with what was said about them, and for whom they are."""
+    """Keep a fact no longer than the words it comes from, with what was said about them, and for whom they are."""
     draft, message = fact.draft, fact.turn.draft
     draft.expires_at, draft.also = message.expires_at, message.also
     draft.metadata = {**(message.metadata or {}), **(draft.metadata or {})}
@@ -293,7 +293,7 @@ def _as_its_turn(fact: Fact) -> Fact:
 
 
 def kept_scope(scope: Scope, fields: Sequence[str]) -> Scope:
-    """Whose facts they are: of the fields within which a fact is known once; of all when that names nobody."""
+    """Return whose facts they are: of the fields within which a fact is known once; of all when that names nobody."""
     stored = Scope(scope.tenant_id, **{name: getattr(scope, name) for name in fields})
     return scope if stored.is_open else stored
 
@@ -310,7 +310,10 @@ def _merge_earlier_digest(session: SessionToDistill, digest: Digest) -> Digest:
 
 
 async def _by_model(runtime: Runtime, session: SessionToDistill, occurred_at: Instant) -> _SessionFindings:
-    """One question, whatever comes of it; an answer that tells nothing of the session leaves the digest to rules."""
+    """Ask one question, whatever comes of it.
+
+    An answer that tells nothing of the session leaves the digest to rules.
+    """
     wanted, messages = (
         runtime.policy.formation,
         await runtime.io.compute(partial(session.messages, runtime.language.guard)),
@@ -400,7 +403,7 @@ _UNSAID: Final = 0.5
 
 
 def _says_who(fact: Fact, rules: IdentityRules) -> bool:
-    """Whether a fact says who the user is; a quotation is too unsure to stand for that."""
+    """Return whether a fact says who the user is; a quotation is too unsure to stand for that."""
     one = fact.candidate
     states = fact.adds and not one.forget and not one.is_quote and one.kind != Kind.EPISODIC
     category = rules.category_of(one.category, one.text)
@@ -478,7 +481,7 @@ class _Work:
         return list(map(str, old.data.get("facts") or ())) if old is not None else []
 
     def _is_own(self, record: Record) -> bool:
-        """Whether a fact began in this session: then it counts it from the start.
+        """Return whether a fact began in this session: then it counts it from the start.
 
         Unless it was told by an episode that this one takes the place of, for then the count was taken back with it.
         """

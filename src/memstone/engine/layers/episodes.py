@@ -137,7 +137,7 @@ def own_words(turns: list[Turn]) -> list[Turn]:
 
 
 def is_imported(turns: Sequence[Turn]) -> bool:
-    """Whether anything of it is known from an import only."""
+    """Return whether anything of it is known from an import only."""
     return any(turn.draft.origin == Origin.IMPORT for turn in turns)
 
 
@@ -181,7 +181,7 @@ async def uncount_episode(tx: Tx, episode: Record) -> None:
 
 
 def is_of_turn(fact: Record) -> bool:
-    """Whether a fact was learned from what was said itself, which counts for it, and not from an episode."""
+    """Return whether a fact was learned from what was said itself, which counts for it, and not from an episode."""
     return fact.version == 1 and "episode" not in fact.data
 
 

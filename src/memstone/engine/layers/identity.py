@@ -134,7 +134,10 @@ async def set_overrides(runtime: Runtime, user_id: Any, texts: Sequence[str]) ->
 
 
 def owner_for(runtime: Runtime, user_id: Any) -> Scope:
-    """The owner a caller names; nobody is an error, and so is somebody of whom the caller reaches a part only."""
+    """Return the owner a caller names.
+
+    Nobody is an error, and so is somebody of whom the caller reaches a part only.
+    """
     owner = runtime.scope({"user_id": user_id, "agent_id": None, "run_id": None})
     if not owner.user_id:
         raise ScopeError("an identity belongs to a user", hint="give user_id")
@@ -148,7 +151,7 @@ def owner_for(runtime: Runtime, user_id: Any) -> Scope:
 
 
 async def _prepare_overrides(runtime: Runtime, texts: Sequence[str]) -> tuple[list[IdentityText], list[str]]:
-    """Texts as they are stored: checked, trimmed, without secrets, and with their vectors."""
+    """Return texts as they are stored: checked, trimmed, without secrets, and with their vectors."""
     if texts:
         await runtime.ledger.ensure_room()
     limit, redaction = runtime.policy.limits.text_chars, redaction_of(runtime.policy)
@@ -163,7 +166,7 @@ async def _prepare_overrides(runtime: Runtime, texts: Sequence[str]) -> tuple[li
 
 
 async def embed_texts(runtime: Runtime, texts: Sequence[str]) -> list[tuple[str, Vectors]]:
-    """Texts with their vectors; one that cannot be embedded now is found by its words."""
+    """Return texts with their vectors; one that cannot be embedded now is found by its words."""
     if not runtime.embedding.on or not texts:
         return [(text, ()) for text in texts]
     try:
@@ -288,7 +291,7 @@ async def _format_narrative(tx: Tx, owner: Scope, record: Record, now: Instant) 
 
 
 async def is_stale(tx: Tx, owner: Scope, narrative: Record, now: Instant) -> bool:
-    """Whether a fact that a text about the user was made of has changed since, or is gone."""
+    """Return whether a fact that a text about the user was made of has changed since, or is gone."""
     made_of = narrative.data.get("facts")
     if not isinstance(made_of, dict) or not made_of:
         return False
@@ -360,7 +363,7 @@ def _read_tags(metadata: Mapping[str, Any]) -> list[str]:
 
 
 async def standing_instructions(runtime: Runtime, values: Mapping[str, Any]) -> InstructionList:
-    """How the user wants to be served whatever the subject, in their own words, oldest first."""
+    """Return how the user wants to be served whatever the subject, in their own words, oldest first."""
     where = where_visible(
         merged_scope(runtime, values, {}),
         runtime.now(),

@@ -31,7 +31,7 @@ MOST: Final = 1_000
 
 
 def owner_of_identity(scope: Scope) -> Scope | None:
-    """Whose identity it is: that of the user, whichever agent or conversation; None when no user is named."""
+    """Return whose identity it is: that of the user, whichever agent or conversation; None when no user is named."""
     return Scope(scope.tenant_id, scope.user_id) if scope.user_id else None
 
 
@@ -50,13 +50,13 @@ async def rows_of(tx: Tx, owner: Scope, now: Instant, *kinds: str, as_of: Instan
 
 
 def place_of(record: Record) -> int:
-    """Where an override stands in its list."""
+    """Return where an override stands in its list."""
     place = record.data.get("place")
     return place if isinstance(place, int) else 0
 
 
 def may_be_identity(fact: Record, rules: IdentityRules) -> bool:
-    """Whether a fact may say who the user is: told by the user, in full trust, and not about some thing.
+    """Return whether a fact may say who the user is: told by the user, in full trust, and not about some thing.
 
     How the user wants to be served is told apart from that (``standing_instructions``).
     """
@@ -153,7 +153,7 @@ async def sources_of(tx: Tx, owner: Scope, rows: Sequence[FoundMemory], now: Ins
 async def read_visible_facts(
     tx: Tx, owner: Scope, ids: Sequence[str], now: Instant, as_of: Instant | None = None
 ) -> dict[str, Record]:
-    """Which of these facts the owner sees, in the version that holds; in the order in which they were stored."""
+    """Return which of these facts the owner sees, in the version that holds; in the order in which they were stored."""
     wanted = tuple({one for one in ids if one})
     if not wanted:
         return {}
@@ -163,7 +163,7 @@ async def read_visible_facts(
 
 
 def is_true(mirror: Record, fact: Record | None) -> bool:
-    """Whether a mirror still says what its fact says."""
+    """Return whether a mirror still says what its fact says."""
     return fact is not None and fact.hash == mirror.data.get("fact_hash")
 
 
@@ -191,7 +191,7 @@ async def refresh_mirrors(tx: Tx, language: Language, owner: Scope, now: Instant
 
 
 def is_of_identity(fact: Record, rules: IdentityRules) -> bool:
-    """Tell whether a fact says who the user is: what they are called, their home, work, family or health."""
+    """Return whether a fact says who the user is: what they are called, their home, work, family or health."""
     data: dict[str, Any] = fact.data
     polarity = data.get("polarity", 1)
     category = rules.category_of(str(data.get("category", "")), fact.text)
@@ -200,7 +200,7 @@ def is_of_identity(fact: Record, rules: IdentityRules) -> bool:
 
 
 def never_fades(fact: Record, rules: IdentityRules) -> bool:
-    """Whether a fact is as strong as ever however old it is: who the user is, and how they want to be served."""
+    """Return whether a fact is as strong as ever however old it is: who the user is, and how they want to be served."""
     if fact.layer == Layer.FACT and fact.kind == Kind.PROCEDURAL:
         return fact.origin == Origin.USER
     return is_of_identity(fact, rules) and rules.is_lasting(fact.text)

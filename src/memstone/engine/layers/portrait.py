@@ -88,7 +88,7 @@ def imported_lines(text: str, written_at: Instant) -> list[PortraitFact]:
 
 
 def is_imported(line: PortraitFact) -> bool:
-    """Tell whether a line comes from an imported text, and has no fact behind it."""
+    """Return whether a line comes from an imported text, and has no fact behind it."""
     return line.id.startswith(_IMPORTED)
 
 

@@ -174,7 +174,7 @@ def as_llm_error(error: MemstoneError) -> LLMError:
 
 
 def _cache_owner(runtime: Runtime) -> list[str]:
-    """Who has an answer to themselves: how soon it comes would tell others that the same was asked before."""
+    """Return who has an answer to themselves: how soon it comes would tell others that the same was asked before."""
     return [runtime.asker] if runtime.asker else []
 
 
@@ -255,7 +255,7 @@ async def by_model(runtime: Runtime, asked: ConversationQuestion) -> ModelFacts:
 
 
 async def is_overtaken(runtime: Runtime, asked: ConversationQuestion, told_at: int | None) -> bool:
-    """Whether something has become known of the same user while a model thought about it."""
+    """Return whether something has become known of the same user while a model thought about it."""
     if told_at is None:
         return False
     newer = Condition("seq", Compare.GT, told_at)
@@ -285,7 +285,7 @@ def _build_talk(runtime: Runtime, fresh: Sequence[Turn], before: list[Message], 
 
 
 def in_two(runtime: Runtime, prompt: str = "") -> bool:
-    """Whether facts are asked for first, and what becomes of them then."""
+    """Return whether facts are asked for first, and what becomes of them then."""
     wanted = runtime.policy.curation
     return bool(prompt or wanted.extraction_prompt or wanted.decision_prompt or wanted.questions > 1)
 
@@ -316,7 +316,7 @@ async def _in_one(runtime: Runtime, asked: ConversationQuestion, talk: Talk, fre
 
 
 def _ends_by_itself(one: Operation, fresh: Sequence[Turn], reader: FactReader) -> bool:
-    """Whether an operation ends a memory, and no plain wish of the user to forget something stands behind it."""
+    """Return whether an operation ends a memory, and no plain wish of the user to forget something stands behind it."""
     return one.op is OperationKind.REMOVE or (
         one.op is OperationKind.FORGET and not reader.may_ask_to_forget(fresh[one.turn - 1].text)
     )
@@ -422,7 +422,7 @@ async def _search_by_meaning(
 
 
 async def _read_earlier_messages(runtime: Runtime, asked: ConversationQuestion, fresh: Sequence[Turn]) -> list[Message]:
-    """What was said before the new turns: in the same call, else in the same scope, so that "it" can be understood."""
+    """Return what was said before the new turns, in the same call, else the same scope: "it" can then be understood."""
     at = next(at for at, turn in enumerate(asked.turns) if turn is fresh[0])
     guard = runtime.language.guard
     messages = await runtime.io.compute(
@@ -507,7 +507,7 @@ def _user_speaker_name(turn: Turn) -> str:
 def forgotten_by_rule(
     runtime: Runtime, asked: ConversationQuestion, fresh: Sequence[Turn], facts: Sequence[Fact]
 ) -> list[Fact]:
-    """What the user plainly asks to be forgotten where the model has not: the rule for it runs beside the model."""
+    """Return what the user plainly asks to be forgotten where the model has not: the rule runs beside the model."""
     done, reader = {id(fact.turn) for fact in facts if fact.candidate.forget}, runtime.language.facts
     found: list[Fact] = []
     for turn in fresh:
@@ -537,7 +537,7 @@ async def _learned_before(runtime: Runtime, tx: Tx, asked: ConversationQuestion,
 
 
 async def _same_words(tx: Tx, scope: Scope, texts: Mapping[str, Turn]) -> dict[str, Turn]:
-    """Older turns in the words of these: what was learned from the first of them was known when it was said again."""
+    """Return older turns in the words of these: what was learned from the first was known when it was said again."""
     hashes = {text_hash(turn.text): turn for turn in texts.values()}
     words = Condition("hash", Compare.IN, tuple(hashes))
     where = And((where_in_scope(scope), Condition("layer", Compare.EQ, str(Layer.TURN)), words))
@@ -580,7 +580,7 @@ class MeteredLlm:
         return self._llm.destination
 
     async def generate(self, prompt: Prompt) -> Reply:
-        """One answer, counted."""
+        """Return one answer, counted."""
         self.calls += 1
         reply = await self._llm.generate(prompt)
         self.input_tokens += reply.input_tokens

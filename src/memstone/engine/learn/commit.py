@@ -68,7 +68,7 @@ _MOST: Final = 100
 
 
 async def is_settled(tx: Tx, rules: ChangeRules, fact: Fact, scope: Scope, cursor: int) -> bool:
-    """Whether a turn that was stored before says what was known then and is not known any more, or not in its words.
+    """Return whether a turn stored before says what was known then and is no longer known, or not in its words.
 
     Whoever ended or changed that knew these words: it is not for their repetition to bring them back. ``cursor`` is
     where the ledger was before this call, which may itself change its mind.
@@ -86,7 +86,7 @@ async def is_settled(tx: Tx, rules: ChangeRules, fact: Fact, scope: Scope, curso
 
 
 async def _were_held(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
-    """Whether a version that has ended said the same, and still held when the turn was said."""
+    """Return whether a version that has ended said the same, and still held when the turn was said."""
     turn = fact.turn
     ended: Where = Condition("valid_to", Op.EXISTS, value=True)
     if turn.id:  # what was stored waits to be learned now and then: only what ended later knew of it
@@ -97,7 +97,7 @@ async def _were_held(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
 
 
 async def _came_of_it(tx: Tx, fact: Fact, cursor: int) -> bool:
-    """Whether a version was learned from these very words of the turn, however it put them."""
+    """Return whether a version was learned from these very words of the turn, however it put them."""
     turn = fact.turn
     if not turn.id:
         return False
@@ -117,7 +117,7 @@ def _is_of(record: Record, fact: Fact) -> bool:
 
 
 async def _was_known(tx: Tx, rules: ChangeRules, fact: Fact, scope: Scope, cursor: int) -> bool:
-    """Whether it told nobody anything, or was overtaken, when it was said: by a version that has ended since."""
+    """Return whether it told nobody anything, or was overtaken, when it was said: by a version that has ended since."""
     ended = Condition("valid_to", Op.GTE, fact.turn.occurred_at)
     where = And((where_in_scope(scope), _FACTS, ended, Condition("seq", Op.LTE, cursor)))
     memories = [known_as(one.record, fact, rules) for one in await tx.memories.find(where, limit=_MOST)]
@@ -307,19 +307,19 @@ async def _decide_by_rules(
 
 
 def _says_private(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> bool:
-    """Whether a fact says all that a private memory says, and more: that may be told to no model, either."""
+    """Return whether a fact says all that a private memory says, and more: that may be told to no model, either."""
     private = (one for one in near if visibility_of(one.found.record.data) == Visibility.PRIVATE)
     return any(rules.is_known(one.found.record.text, fact.draft.text) for one in private)
 
 
 def known_in(runtime: Runtime, scope: Scope) -> Scope:
-    """Where a fact is held against others: wherever it is known once, which may be in all sessions of a user."""
+    """Return where a fact is held against others: wherever it is known once, which may be in all sessions of a user."""
     stored = Scope(scope.tenant_id, **{name: getattr(scope, name) for name in runtime.policy.known_scope})
     return scope if stored.is_open else stored
 
 
 def _inherit_trust(runtime: Runtime, fact: Fact, scope: Scope) -> list[str]:
-    """No fact is more trusted than the words it comes from; one of an import waits until somebody approves it.
+    """Trust no fact more than the words it comes from; one of an import waits until somebody approves it.
 
     What waits is known by a name of its own, so that it stands in nobody's way who says the same themselves. Gives the
     names under which it may have been deleted.
@@ -428,7 +428,10 @@ def _link_here(links: Sequence[Link], scope: Scope, now: Instant) -> list[Link]:
 
 
 def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: Instant, now: Instant) -> Record:
-    """The version after a memory's current one; what is not said anew (no ``draft``) keeps where it comes from."""
+    """Return the version after a memory's current one.
+
+    What is not said anew (no ``draft``) keeps where it comes from.
+    """
     new = replace(
         target,
         seq=0,
@@ -479,7 +482,7 @@ def _revised_vectors(plan: CommitPlan, draft: Draft, text: str) -> Vectors:
 
 
 async def _find_duplicate(tx: Tx, links: Sequence[Link], target: Record) -> Record | None:
-    """Another memory of one of these holders that says the same already."""
+    """Return another memory of one of these holders that says the same already."""
     values = [link.dedupe for link in links if link.dedupe]
     twins = [await tx.links.holder(target.tenant_id, value) for value in values]
     seq = next((twin for twin in twins if twin is not None and twin != target.seq), None)

@@ -104,7 +104,10 @@ async def request_proposals(
 
 
 def _is_open(fact: Fact, around: Sequence[NeighbourMemory]) -> bool:
-    """Whether a model is asked: about what is new and near something; what only ends something structure decides."""
+    """Return whether a model is asked: about what is new and near something.
+
+    What only ends something is decided by structure.
+    """
     if fact.candidate.forget or not fact.adds:
         return False
     if not around or any(one.text == fact.draft.text for one in around):
@@ -157,7 +160,10 @@ def _build_proposal(
     fact: Fact,
     lines: Sequence[str],
 ) -> Proposal:
-    """What a decision does; a wording that goes beyond the memory, the facts and what was said is an addition."""
+    """Return what a decision does.
+
+    A wording that goes beyond the memory, the facts and what was said is an addition.
+    """
     target = int(targets[chosen.target - 1]) if chosen.target is not None else None
     reason = chosen.reason or "the model's decision"
     known = [texts[target]] if target is not None and target in texts else []
@@ -330,13 +336,13 @@ async def _begin_result(
 
 
 def _by_model(runtime: Runtime, found: ExtractedFacts) -> bool:
-    """Whether a language model has read the conversation, so that what it left out is nothing to remember."""
+    """Return whether a language model has read the conversation, so that what it left out is nothing to remember."""
     wanted = runtime.policy.curation.strategies or (FACTS,)
     return runtime.llm is not None and FACTS in wanted and found.without is None
 
 
 def _needs_no_vector(fact: Fact) -> bool:
-    """Whether a fact can be settled: it has its vector, or only ends or repeats what is known."""
+    """Return whether a fact can be settled: it has its vector, or only ends or repeats what is known."""
     return fact.draft.vector is not None or (not fact.adds and (fact.judged or not fact.candidate.forget))
 
 
@@ -386,7 +392,7 @@ async def _name_all(runtime: Runtime, drafts: Sequence[Draft]) -> None:
 
 
 def _is_undecided(runtime: Runtime, conversation: ConverseConversation, fact: Fact) -> bool:
-    """Whether a model has found a fact and is still to be asked what becomes of it."""
+    """Return whether a model has found a fact and is still to be asked what becomes of it."""
     return fact.judged and fact.adds and not fact.proposals and in_two(runtime, conversation.prompt)
 
 
@@ -415,7 +421,7 @@ async def _try_proposals(
 async def _embed_drafts(
     runtime: Runtime, turns: Sequence[Turn], facts: Sequence[Fact]
 ) -> tuple[Space | None, list[Outcome]]:
-    """Vectors for new turns and facts, and the facts that got none; an error when there is none for any fact.
+    """Embed new turns and facts, and return the facts that got no vector; raise an error when no fact got one.
 
     A turn without a vector is kept: it is found by its words, and a reindex gives it one.
     """
@@ -515,7 +521,10 @@ def signal_of(
     due_at: Instant | None = "",
     mark: str = "",
 ) -> Signal:
-    """These turns of a conversation with all it takes to learn from them later; ``mark`` says how they got there."""
+    """Return these turns of a conversation with all it takes to learn from them later.
+
+    ``mark`` says how they got there.
+    """
     data = {
         "infer": True,
         "messages": [message_of(turn) for turn in turns],
@@ -549,7 +558,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
 def _log_decisions(
     language: Language, conversation: ConverseConversation, found: ExtractedFacts, learned: LearnResult
 ) -> None:
-    """The record of a run, and one of each decision; texts and reasons only for those who ask for details."""
+    """Log the record of a run, and one of each decision; texts and reasons only for those who ask for details."""
     decided = [(action_of(outcome), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
     log_event(
         "memory_decision",
@@ -575,7 +584,7 @@ def _log_decisions(
 
 
 def _log_failure(conversation: ConverseConversation, error: MemstoneError) -> None:
-    """Only the code: a message of somebody else's may hold anything."""
+    """Log only the code: a message of somebody else's may hold anything."""
     log_event("memory.extraction.background.failed", logging.WARNING, owner=_owner_id(conversation), code=error.code)
 
 

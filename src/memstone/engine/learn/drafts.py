@@ -15,7 +15,7 @@ from memstone.model.scope import Scope
 def build_draft(
     runtime: Runtime, scope: Scope, turn: Turn, candidate: Candidate, text: str, category: str, metadata: dict[str, Any]
 ) -> Draft:
-    """Its origin, trust and time are those of the turn."""
+    """Return a draft whose origin, trust and time are those of the turn."""
     origin = Origin(turn.message.role)
     return Draft(
         scope=scope,

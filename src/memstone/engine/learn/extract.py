@@ -138,7 +138,10 @@ async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> Extrac
 
 
 def _merge_facts(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequence[Turn]) -> list[Fact]:
-    """What both found, each sentence once, turn by turn; the model's first, which has understood more of the talk."""
+    """Merge what both found, each sentence once, turn by turn.
+
+    The model's come first: it has understood more of the talk.
+    """
     if not by_model:
         return list(by_rules)
     known = {fact.draft.dedupe for fact in by_model}
@@ -206,7 +209,7 @@ def _build_facts(
 
 
 def _iter_speakers(turns: Sequence[Turn]) -> Iterator[str]:
-    """For every turn the name of the user who speaks, or has spoken last."""
+    """Yield for every turn the name of the user who speaks, or has spoken last."""
     speaker = ""
     for turn in turns:
         speaker = speaker_name(turn.message.name) if turn.message.role == "user" else speaker
@@ -225,13 +228,16 @@ def _of_user(runtime: Runtime, turn: Turn, room: int, before: str) -> CuratedFac
 
 
 def _in_place(turn: Turn, words: str, found: list[Candidate]) -> list[Candidate]:
-    """Candidates in the last words of a turn, with their places counted from where the turn begins."""
+    """Return candidates in the last words of a turn, with their places counted from where the turn begins."""
     skipped = len(turn.text) - len(words)
     return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in found] if skipped else found
 
 
 def _of_assistant(runtime: Runtime, turn: Turn, room: int, speaker: str) -> CuratedFacts:
-    """What the assistant says about the user and what both agreed on; what it says of itself only by configuration."""
+    """Return what the assistant says about the user and what both agreed on.
+
+    What it says of itself counts only by configuration.
+    """
     reader = runtime.language.facts
     words, skipped = as_heard(turn, runtime.language.guard).text[-room:], len(turn.text) - room
     found = [

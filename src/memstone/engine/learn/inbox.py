@@ -24,12 +24,12 @@ _ALIKE: Final = ("metadata", "prompt", "dated", "expires_at", "keep_turns", "pro
 
 
 def is_session(signal: Signal) -> bool:
-    """Whether it is a part of a session, and nobody was promised that it is learned from by itself."""
+    """Return whether it is a part of a session, and nobody was promised that it is learned from by itself."""
     return bool(signal.data.get(QUEUED) or signal.data.get("ingested"))
 
 
 def conversation_of(signals: Sequence[Signal]) -> ConverseConversation:
-    """Signals of one session as the conversation they were; those that tell how to learn from it agree in that."""
+    """Return signals of one session as the conversation they were; they agree in how to learn from it."""
     first, data = signals[0], signals[0].data
     turns = [turn for signal in signals for turn in _turns_from_signal(signal)]
     for at, turn in enumerate(turns):
@@ -70,7 +70,10 @@ def verbatim_of(runtime: Runtime, signal: Signal, at: int) -> Draft:
 
 
 def group_signals(signals: Sequence[Signal]) -> Iterator[list[Signal]]:
-    """What is learned from together: neighbours of a session, as many as make one question; a failed one by itself."""
+    """Yield what is learned from together: neighbours of a session, as many as make one question.
+
+    A failed one is learned from by itself.
+    """
     group: list[Signal] = []
     for signal in signals:
         if group and not _goes_with(signal, group):

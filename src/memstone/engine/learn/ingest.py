@@ -112,7 +112,7 @@ async def ingest_transcript(runtime: Runtime, request: IngestRequest) -> IngestR
 
 
 def checked_transcript(runtime: Runtime, request: IngestRequest) -> IngestRun:
-    """All that can be wrong is found here, before the first write."""
+    """Check a transcript: all that can be wrong is found here, before the first write."""
     metadata, ignored = checked_metadata(request.metadata, runtime.policy.limits)
     clean, found = masked_metadata(metadata, redaction_of(runtime.policy))
     warnings = [*ignored, *found]
@@ -148,7 +148,7 @@ def _clean_messages(
 def _add_turns(
     runtime: Runtime, ingest_run: IngestRun, messages: Iterator[TranscriptMessage], owner: Scope, since: Instant | None
 ) -> None:
-    """Turns with their scope and time; one without a time was said when the one before it in its run was."""
+    """Add turns with their scope and time; one without a time was said when the one before it in its run was."""
     now, last = runtime.now(), dict[Scope, Instant]()
     repeated: Counter[str] = Counter()
     for at, one in enumerate(messages):
@@ -169,13 +169,13 @@ def _split_chunks(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
 
 
 async def unknown_turns(tx: Tx, *, runtime: Runtime, turns: Sequence[Turn]) -> list[Turn]:
-    """Those that are not stored yet: only they are worth an embedding."""
+    """Return those that are not stored yet: only they are worth an embedding."""
     known = await tx.links.find_existing_dedupes(runtime.tenant_id, [turn.draft.dedupe for turn in turns])
     return [turn for turn in turns if turn.draft.dedupe not in known]
 
 
 async def embed_turns(runtime: Runtime, ingest_run: IngestRun, turns: Sequence[Turn]) -> None:
-    """Vectors, as far as there are any: a turn without one is found by its words, and a reindex gives it one."""
+    """Embed turns as far as possible: one without a vector is found by its words, and a reindex gives it one."""
     if not runtime.embedding.on or not turns or ingest_run.gave_up:
         return
     drafts = [turn.draft for turn in turns]
@@ -216,7 +216,7 @@ async def store_turns(
 def lesson_signals(
     runtime: Runtime, ingest_run: IngestRun, lessons: Sequence[Lesson], now: Instant, *, keeps: bool
 ) -> list[Signal]:
-    """Rows of the inbox for lessons whose turns are stored; nobody waits for silence in what is over."""
+    """Return rows of the inbox for lessons whose turns are stored; nobody waits for silence in what is over."""
     signals = [lesson.signal(ingest_run.metadata, ingest_run.expires_at, now, keeps=keeps) for lesson in lessons]
     for signal in signals:
         signal.due_at = due_at(runtime, now, silence=False)
@@ -289,7 +289,7 @@ def describe_decisions(conversation: ConverseConversation, learned: LearnResult)
 
 
 def describe_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Each fact with what became of it, and why."""
+    """Return each fact with what became of it, and why."""
     rows = [
         {
             "fact": outcome.draft.text,

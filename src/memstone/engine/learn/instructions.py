@@ -17,7 +17,7 @@ MOST_CHARS: Final = 2_000
 
 
 async def suggest_instructions(runtime: Runtime, use_case: str) -> InstructionSuggestion:
-    """Instructions, settings and where they come from; nothing is changed.
+    """Return instructions, settings and where they come from; nothing is changed.
 
     When the model fails or cannot be understood, the rules answer, and ``degraded`` says why.
     """

@@ -69,7 +69,7 @@ def _check_prompt(runtime: Runtime, prompt: str | None) -> None:
 
 
 def _is_digested(runtime: Runtime) -> bool:
-    """Whether what is said waits for the end of its session, and is then distilled as a whole."""
+    """Return whether what is said waits for the end of its session, and is then distilled as a whole."""
     return not is_inline(runtime) and runtime.policy.formation.digest
 
 

@@ -36,7 +36,7 @@ class Lesson:
     last: int
 
     def signal(self, metadata: dict[str, Any], expires_at: Instant | None, now: Instant, *, keeps: bool) -> Signal:
-        """It as a row of the inbox, with all it takes to learn from it later."""
+        """Return it as a row of the inbox, with all it takes to learn from it later."""
         turns = [turn for turn in self.turns if turn.id or not keeps]  # what a person has deleted is not learned again
         data = {
             "infer": True,
@@ -71,7 +71,7 @@ def _build_lesson(run: Sequence[tuple[int, Turn]]) -> Lesson:
 
 
 def _lesson_id(turns: Sequence[Turn]) -> str:
-    """Return the same turns are the same lesson, so that a transcript that is sent again is learned from once."""
+    """Return the same id for the same turns, so that a transcript that is sent again is learned from once."""
     digest = hashlib.sha256("".join(turn.draft.dedupe for turn in turns).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
@@ -119,7 +119,7 @@ async def note_idle(tx: Tx, turns: Iterable[Turn]) -> None:
 
 
 async def recognise_turn(tx: Tx, turn: Turn, scope: Scope, *, last: bool, before: Sequence[Turn] = ()) -> bool:
-    """Whether a turn is stored already; then it is what it was: its id, its place and its time.
+    """Return whether a turn is stored already; then it is what it was: its id, its place and its time.
 
     One that a person has deleted is known, too. ``before`` are the turns before it in the call.
     """
@@ -140,17 +140,17 @@ async def recognise_turn(tx: Tx, turn: Turn, scope: Scope, *, last: bool, before
 
 
 def _goes_on(before: Sequence[Turn]) -> bool:
-    """Whether the last of what was said before a turn is new: then so is what follows, in whatever words."""
+    """Return whether the last of what was said before a turn is new: then so is what follows, in whatever words."""
     return bool(before) and not before[-1].place and not before[-1].deleted
 
 
 def _goes_on_as_it_did(turn: Turn, before: Sequence[Turn]) -> bool:
-    """Whether all that was said before a turn is deleted, and none of it is the same: the whole talk once more."""
+    """Return whether all that was said before a turn is deleted, and none of it is the same: the whole talk anew."""
     return bool(before) and all(one.deleted and one.draft.dedupe != turn.draft.dedupe for one in before)
 
 
 async def _is_said_anew(tx: Tx, turn: Turn, scope: Scope, known: Record) -> bool:
-    """Whether something was said since, or it was over: otherwise the same words are a call that was repeated."""
+    """Return whether something was said since, or it was over: else the same words are a call that was repeated."""
     if known.expires_at is not None and known.expires_at <= turn.draft.occurred_at:
         return True
     where = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.TURN)), Condition("seq", Op.GT, known.seq)))

@@ -200,7 +200,7 @@ def known_as(record: Record, fact: Fact, rules: ChangeRules) -> KnownMemory:
 
 
 def _told_about(record: Record, who: str, rules: ChangeRules) -> str:
-    """Who "I" is in a memory, by name; what others told of ``who`` is theirs to change."""
+    """Return who "I" is in a memory, by name; what others told of ``who`` is theirs to change."""
     speaker = str(record.data.get("speaker") or "")
     teller = speaker_name(speaker) if record.source_role in ("user", None) else ""
     is_quoted = bool(teller and record.data.get("verbatim"))
@@ -247,7 +247,7 @@ async def read_changes(runtime: Runtime, scope: Scope, facts: Sequence[Fact], si
 
 
 def _message_distance(message: str, one: NeighbourMemory, rules: ChangeRules) -> float:
-    """How far a memory is from a message: by what they mean, and by the words that they share."""
+    """Return how far a memory is from a message: by what they mean, and by the words that they share."""
     return -one.cosine - SHARED * min(MOST_SHARED, rules.count_shared_words(message, one.text))
 
 
@@ -273,7 +273,7 @@ def _measure_closeness(
 
 
 def _reading_nearest(found: Sequence[NeighbourMemory], *, measured: bool) -> list[NeighbourMemory]:
-    """Without vectors, what shares words is all there is to go by."""
+    """Return what shares words where there are no vectors: it is all there is to go by."""
     return [one for one in found if one.as_user and (not measured or one.cosine >= LEAST)]
 
 
@@ -294,5 +294,5 @@ def _by_message(
 
 
 def odds_of(rows: Any) -> list[float]:
-    """How likely each memory is changed, out of a curator's log odds."""
+    """Return how likely each memory is changed, out of a curator's log odds."""
     return [1 / (1 + math.exp(-float(row[0]))) for row in rows]

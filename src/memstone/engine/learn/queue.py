@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def is_on(runtime: Runtime) -> bool:
-    """Whether anything is learned from those for whom these parts are tuned."""
+    """Return whether anything is learned from those for whom these parts are tuned."""
     return runtime.policy.learns and why_idle(runtime) is None
 
 
 def is_inline(runtime: Runtime) -> bool:
-    """Whether it is learned inside the call."""
+    """Return whether it is learned inside the call."""
     return runtime.policy.formation.mode == "inline"
 
 
 def due_at(runtime: Runtime, now: Instant, *, silence: bool = True) -> Instant | None:
-    """When what is said now is due: '' is at once, None only when somebody asks for it."""
+    """Return when what is said now is due: '' is at once, None only when somebody asks for it."""
     formation = runtime.policy.formation
     if formation.mode == "manual":
         return None
@@ -74,7 +74,7 @@ def wake_worker(runtime: Runtime) -> None:
 
 
 async def _store_and_queue(tx: Tx, *, runtime: Runtime, conversation: ConverseConversation, now: Instant) -> int:
-    """Turns and one row of the inbox; words that are known already are not learned from again. Gives how many are new.
+    """Store turns and one row of the inbox, and return how many are new; known words are not learned from again.
 
     The vectors of the turns are made when memory is formed of them.
     """

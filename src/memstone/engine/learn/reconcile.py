@@ -59,7 +59,7 @@ def _new_from_fact(fact: Fact, rules: ChangeRules) -> New:
 
 
 def _decide_retractions(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> list[Decision]:
-    """Every memory that says what is to be forgotten; none where nothing says it."""
+    """Return every memory that says what is to be forgotten; none where nothing says it."""
     targets = rules.find_to_forget(fact.draft.text, [one.known.text for one in near])
     return [Decision(FactAction.RETRACT, at, ASKED_TO_FORGET) for at in targets] or [
         Decision(FactAction.IGNORE, None, ASKED_TO_FORGET)
@@ -70,7 +70,9 @@ ASKED_TO_FORGET: Final = "asked to forget it"
 
 
 def resolve_proposals(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Decision, Record | None]]:
-    """What a model decided, to which memory; ``found`` are those it spoke of, as far as they are still what it saw.
+    """Return what a model decided, to which memory.
+
+    ``found`` are those it spoke of, as far as they are still what it saw.
 
     A new wording for what has changed meanwhile is an addition, and what was to end is left as it is.
     """
@@ -141,7 +143,7 @@ def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, b
 
 
 def _reason_to_refuse(fact: Fact, target: Record, before: Sequence[Outcome]) -> str:
-    """Why a fact may not change a memory; '' when it may."""
+    """Return why a fact may not change a memory; '' when it may."""
     resent = fact.turn.said_before and not fact.turn.retold
     # What somebody wrote themselves counts from then on; and so does all that came of a conversation, when it is sent
     # again: what is known of the same moment was settled after it, unless it is learned only now.

@@ -88,7 +88,7 @@ def _own_words_first(runtime: Runtime, asked: ContextQuery, hits: list[Hit]) -> 
 
 
 def _is_alone(record: Record, replies: Mapping[str, str]) -> bool:
-    """Whether the assistant said something, and what it answers was not found."""
+    """Return whether the assistant said something, and what it answers was not found."""
     return record.source_role == Origin.ASSISTANT and record.id not in replies
 
 
@@ -126,7 +126,7 @@ async def _find_in(runtime: Runtime, asked: ContextQuery, request: SearchRequest
 
 
 def _is_judged(runtime: Runtime, asked: ContextQuery) -> bool:
-    """Whether it is asked what of the hits belongs to the question, where there are more than a few."""
+    """Return whether it is asked what of the hits belongs to the question, where there are more than a few."""
     return bool(runtime.policy.retrieval.false_injection) and asked.as_of is None and not _belongs_anyway(asked)
 
 
@@ -143,13 +143,13 @@ async def _drop_unrelated_hits(runtime: Runtime, asked: ContextQuery, words: Map
 
 
 def _belongs_anyway(asked: ContextQuery) -> bool:
-    """Whether the gate's word is enough: who the user is matters as a whole, or the very words are asked for."""
+    """Return whether the gate's word is enough: who the user is matters as a whole, or the very words are asked for."""
     is_complete = asked.gate.route in {Route.IDENTITY, Route.TRANSCRIPT} or asked.gate.reason in _FULL_CONTEXT_REASONS
     return asked.mode is not GateMode.ALWAYS and (is_complete or asked.route is not None)
 
 
 def _age_filter(runtime: Runtime, asked: ContextQuery) -> Where | None:
-    """How far back turns are looked for."""
+    """Return how far back turns are looked for."""
     days = runtime.policy.retrieval.transcript_days
     if asked.gate.route is not Route.TRANSCRIPT or not days:
         return None

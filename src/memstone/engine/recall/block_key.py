@@ -46,7 +46,7 @@ async def cache_key(runtime: Runtime, asked: ContextQuery) -> tuple[object, ...]
 
 
 def _block_owners(asked: ContextQuery) -> tuple[str, ...]:
-    """Whose memories a block may show."""
+    """Return whose memories a block may show."""
     project = (asked.project.user_id,) if asked.project is not None else ()
     return (asked.scope.user_id, EVERYBODY, *project)
 
@@ -59,7 +59,7 @@ async def _read_stamps(runtime: Runtime, tenant_id: str, users: Sequence[str]) -
 
 
 def block_expiry(runtime: Runtime, asked: ContextQuery, found: Material, planned: BlockPlan) -> Instant:
-    """How long a block may be shown again: a few seconds, and never longer than the first thing in it lives."""
+    """Return until when a block may be shown again: a few seconds, and not longer than the first thing in it lives."""
     soon = to_instant(datetime_from_instant(asked.now) + timedelta(seconds=runtime.policy.retrieval.cache_seconds))
     ends = [found.rows[one.id].record.expires_at for one in planned.chosen if one.counts]
     return min([soon, *(end for end in (*ends, found.profile.expires_at) if end is not None)])

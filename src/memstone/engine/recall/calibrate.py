@@ -75,7 +75,7 @@ def _hash_texts(texts: tuple[str, ...]) -> str:
 
 
 async def null_for(runtime: Runtime, scope: Scope, signature: str, rows: int) -> Null | None:
-    """What unrelated questions reach in a scope of about ``rows`` memories; None where there is nothing to ask."""
+    """Return what unrelated questions reach in a scope of about ``rows`` memories; None if there is nothing to ask."""
     if not runtime.language.relevance.probes:
         return None
     calibration_cache = _cache_for_store(runtime)
@@ -114,7 +114,7 @@ async def drop_calibration(tx: Tx, scope: Scope) -> None:
 
 
 def _cache_for_store(runtime: Runtime) -> CalibrationCache:
-    """By what all who share a store share, whatever they reach of it: their ledgers are made anew for each of them."""
+    """Return the cache of a store, by what all who share it share: their ledgers are made anew for each of them."""
     return _CACHES.setdefault(runtime.texts, CalibrationCache())
 
 
@@ -181,7 +181,7 @@ def _compute_cosines(probes: Any, memories: Any) -> Any:
 
 
 def _left_one_out(cosines: Any) -> tuple[Any, float]:
-    """How close each question comes to each memory, judged by the other questions only."""
+    """Return how close each question comes to each memory, judged by the other questions only."""
     others = len(cosines) - 1
     means = (cosines.sum(axis=0) - cosines) / others
     squares = ((cosines**2).sum(axis=0) - cosines**2) / others
@@ -197,7 +197,7 @@ def _shrink_deviation(own: Any, usual: float) -> Any:
 async def measure_closeness(
     runtime: Runtime, signature: str, null: Null, cosines: Mapping[int, float]
 ) -> dict[int, float]:
-    """How close each memory is to a question, from its cosine: in standard deviations above unrelated questions."""
+    """Return how close each memory is to a question by its cosine, in standard deviations above unrelated ones."""
     probes = await probe_vectors(runtime, signature)
     vectors = dict(await runtime.ledger.peek(lambda tx: tx.vectors.many(runtime.tenant_id, signature, list(cosines))))
     if not vectors:
@@ -232,7 +232,7 @@ async def _embed_probes(runtime: Runtime) -> Any:
 
 
 def _pack_vectors(vectors: Any, version: str) -> dict[str, Any]:
-    """Vectors as JSON can hold them: a byte for each number, and one scale for all."""
+    """Return vectors as JSON can hold them: a byte for each number, and one scale for all."""
     scale = float(np.abs(vectors).max()) or 1.0
     numbers = np.round(vectors / scale * _INT8).astype(np.int8)
     text = base64.b64encode(numbers.tobytes()).decode()
@@ -257,7 +257,7 @@ async def _by_words(runtime: Runtime, scope: Scope, rows: int) -> Null | None:
 
 
 async def text_closeness(runtime: Runtime, scope: Scope, question: str, limit: int) -> dict[int, float]:
-    """How close memories are to a question by their words: BM25 in the rarity of a word nobody has used."""
+    """Return how close memories are to a question by their words: BM25 in the rarity of a word nobody has used."""
     around = await runtime.texts.around(scope, (), [UNHEARD])
     unit = around.rarity.get(UNHEARD, 0.0) or 1.0
     hits = await runtime.texts.search(WordsQuery(query_terms(question), limit, scope))
@@ -267,7 +267,10 @@ async def text_closeness(runtime: Runtime, scope: Scope, question: str, limit: i
 async def _compute_familiarity(
     runtime: Runtime, scope: Scope, questions: tuple[str, ...], weights: AbstentionWeights
 ) -> Any:
-    """What the questions have by themselves. Names count only against a real question: that errs on its safe side."""
+    """Return what the questions have by themselves.
+
+    Names count only against a real question: that errs on its safe side.
+    """
     words = {word for question in questions for word in familiarity_words(question, runtime.language.names)}
     around = await runtime.texts.around(scope, (), [*sorted(words), UNHEARD])
     return np.array([score_familiarity(one, around.rarity, weights) for one in questions])

@@ -17,7 +17,7 @@ from memstone.ports.models import Llm, Prompt
 
 
 async def run_gate(runtime: Runtime, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:
-    """Whether memory helps with a message and which layer; ``names`` are people and things already known.
+    """Return whether memory helps with a message and which layer; ``names`` are people and things already known.
 
     In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
     stands, and the reason tells.
@@ -34,7 +34,7 @@ async def run_gate(runtime: Runtime, message: str, mode: str, names: Collection[
 
 
 async def asks_about_user(runtime: Runtime, query: str) -> bool:
-    """Tell whether a question asks who the user is."""
+    """Return whether a question asks who the user is."""
     return decide_route(query, runtime.language).route is Route.IDENTITY
 
 
@@ -54,7 +54,7 @@ OTHER_LANGUAGE: Final = GateDecision(Route.RECALL, "in another language: what is
 
 
 async def decide_gate(runtime: Runtime, asked: ContextQuery) -> GateDecision:
-    """Which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
+    """Return which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
     if asked.without_search:
         return GateDecision(Route.NONE, LATE)
     if asked.route is not None:
@@ -68,7 +68,7 @@ async def decide_gate(runtime: Runtime, asked: ContextQuery) -> GateDecision:
 
 
 def _goes_by_nearness(runtime: Runtime, asked: ContextQuery, decision: GateDecision) -> bool:
-    """Whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
+    """Return whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
     if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
         return False
     unread = asked.mode is GateMode.HEURISTIC or runtime.llm is None
@@ -83,7 +83,7 @@ async def _detect_literal_request(runtime: Runtime, asked: ContextQuery) -> Gate
 
 
 async def _known_names(runtime: Runtime, asked: ContextQuery) -> frozenset[str]:
-    """Whom a message may speak of: who spoke, and whom and what memories name most."""
+    """Return whom a message may speak of: who spoke, and whom and what memories name most."""
     scope = asked.scope
     known = runtime.blocks.find_in_scope("names", (scope, runtime.bounds), asked.stamps[0]) if asked.stamps else None
     if known is None:

@@ -31,7 +31,7 @@ _LISTED: Final = 10_000
 
 
 async def search_by_entities(runtime: Runtime, query: str, scope: Scope) -> list[tuple[int, float]]:
-    """Versions that a question points to by name, and how much that is worth, best first.
+    """Return versions that a question points to by name, and how much that is worth, best first.
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
@@ -56,7 +56,7 @@ async def _read_boosts(
 async def _weigh_entities(
     tx: Tx, tenant: str, rows: Sequence[EntityRow], forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
 ) -> dict[str, float]:
-    """Entities that are meant, and those next to them, each with how surely it is meant."""
+    """Return the entities that are meant, and those next to them, each with how surely it is meant."""
     order = {form: place for place, form in enumerate(forms)}
     entity_rows = sorted(
         (row for row in rows if row.norm in forms and row.norm != USER), key=lambda row: order[row.norm]
@@ -89,7 +89,7 @@ async def read_entities(runtime: Runtime, scope: Scope, limit: int = 100, offset
 
 
 async def read_relations(runtime: Runtime, scope: Scope, limit: int = 100, offset: int = 0) -> list[RelationItem]:
-    """How that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
+    """Return how that is related, what was stated last first; ``valid_to`` tells what no longer holds."""
     stated = await runtime.ledger.peek(lambda tx: tx.entities.edges(scope, _LISTED))
     names = {one.id: one for source, _, target in stated for one in (source, target)}
 
@@ -104,7 +104,7 @@ async def list_entities(runtime: Runtime, values: Mapping[str, Any], limit: int,
 
 
 async def edges_listed(runtime: Runtime, values: Mapping[str, Any], limit: int, offset: int) -> RelationList:
-    """How that is related, as callers see it."""
+    """Return how that is related, as callers see it."""
     scope, most = merged_scope(runtime, values, {}), checked_limit(limit, runtime.policy.limits.page)
     return {"results": await read_relations(runtime, scope, most, checked_offset(offset))}
 
@@ -154,7 +154,7 @@ class Edge:
 
 
 def build_edges(rows: Iterable[RelationRow]) -> list[Edge]:
-    """Each edge once, what was stated last first."""
+    """Return each edge once, what was stated last first."""
     stated: defaultdict[tuple[str, str, str], list[RelationRow]] = defaultdict(list)
     for row in rows:
         stated[row.source, row.type, row.target].append(row)
@@ -176,7 +176,7 @@ def _merge_relation_rows(rows: Sequence[RelationRow]) -> Edge:
 
 
 def _ended_by(edge: Edge, rivals: Iterable[Edge]) -> Edge:
-    """Of a relation that somebody has with one thing at a time, what was said later ends what was said before."""
+    """End a relation that somebody has with one thing at a time by what was said later."""
     if edge.type not in ONE_VALUED or edge.valid_to is not None:
         return edge
     later = [

@@ -108,13 +108,13 @@ async def hydrate_hits(runtime: Runtime, wanted: Search, hits: list[Hit]) -> lis
 
 
 def _is_read_again(runtime: Runtime) -> bool:
-    """Whether a later step looks at every hit."""
+    """Return whether a later step looks at every hit."""
     policy = runtime.policy.recall
     return runtime.reranker is not None or policy.mmr is not None or policy.decay_days is not None or policy.salience
 
 
 def _merge_hits(own: Hits, hits: Hits, limit: int) -> Hits:
-    """Two answers as one; what both found is seen through one's own link."""
+    """Return two answers as one; what both found is seen through one's own link."""
     known = {found.record.seq for found, _ in own.found}
     both = [*own.found, *(hit for hit in hits.found if hit[0].record.seq not in known)]
     both.sort(key=lambda hit: (-hit[1].score, -hit[0].record.seq))
@@ -229,7 +229,7 @@ async def _read_top_hits(runtime: Runtime, wanted: Search, ranked: Ranking, read
 async def _read_first_hits(
     runtime: Runtime, wanted: Search, ranked: Ranking, count: int, step: int
 ) -> tuple[list[Hit], int]:
-    """At least so many of the best that may be seen, and how many were looked at for it.
+    """Read at least so many of the best that may be seen; return them and how many were looked at for it.
 
     Indexes may lag; the ledger has the last word.
     """

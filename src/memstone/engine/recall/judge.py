@@ -141,7 +141,7 @@ def _to_array(value: Any) -> Any:
 def score_memories(
     asked: JudgedQuestion, memories: Sequence[JudgedMemory], rows: int, by: JudgeWeights | None = None
 ) -> Any:
-    """How much each memory belongs to the question, in a scope of so many."""
+    """Return how much each memory belongs to the question, in a scope of so many."""
     by = by or load_weights()
     value = (build_features(asked, memories) - by.middle) / by.spread
     own = float(np.frombuffer(asked.vector, "<f4") @ by.meaning) + by.size * size_of(rows) + by.bias
@@ -154,7 +154,7 @@ def size_of(rows: int) -> float:
 
 
 def to_read(found: Any, read: Mapping[int, float], by: JudgeWeights | None = None) -> int | None:
-    """The place of the hit to be read next, the best first; None where the values, or what was read, are clear."""
+    """Return the place of the hit to read next, the best first; None where the values, or what was read, are clear."""
     by = by or load_weights()
     low, high = by.doubt
     if len(read) == min(READ, len(found)) or not low <= found.max() <= high:
@@ -198,7 +198,7 @@ def _log_odds(shares: Any) -> Any:
 
 
 def _extrapolate_odds(value: float, levels: Any) -> float:
-    """Outside of what was seen, a value more is taken for as much less in the logarithm of the odds."""
+    """Take a value outside of what was seen for as much less in the logarithm of the odds as it lies beyond."""
     return max(0.0, float(levels[0]) - value) - max(0.0, value - float(levels[-1]))
 
 
@@ -220,7 +220,7 @@ def build_features(asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> A
 
 
 def _build_word_features(asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> Any:
-    """How near the words of the question come to those of each memory: on the whole, at worst, and at best."""
+    """Return how near the words of the question come to those of each memory: on the whole, at worst, and at best."""
     best = _best_words(asked, memories)
     weight = np.array(word_weights(asked.words[: best.shape[1]], asked.rarity), np.float32)
     counts = weight > 0
@@ -241,7 +241,7 @@ def _build_word_features(asked: JudgedQuestion, memories: Sequence[JudgedMemory]
 
 
 def _best_words(asked: JudgedQuestion, memories: Sequence[JudgedMemory]) -> Any:
-    """For each memory, how near its nearest word is to each word of the question."""
+    """Return for each memory how near its nearest word is to each word of the question."""
     question = np.frombuffer(asked.word_vectors, np.int8).reshape(-1, WIDTH).astype(np.float32) / np.float32(_ONE)
     words = np.frombuffer(b"".join(one.word_vectors for one in memories), np.int8).reshape(-1, WIDTH)
     starts = np.cumsum([0, *(len(one.word_vectors) // WIDTH for one in memories[:-1])])
@@ -317,7 +317,7 @@ async def _judge_hits(
 
 
 def _has_named_speakers(hits: Sequence[Hit]) -> bool:
-    """Whether these are turns of people by name: the weights know what is told about one user."""
+    """Return whether these are turns of people by name: the weights know what is told about one user."""
     speakers = (str(found.record.data.get("speaker", "")) for found, _ in hits[:LOOKED_AT])
     return any(speaker not in _NAMELESS for speaker in speakers)
 
@@ -328,7 +328,7 @@ def _has_named_speakers(hits: Sequence[Hit]) -> bool:
 async def _by_weights(
     runtime: Runtime, asked: JudgedQuestion, answer: Mapping[int, JudgedMemory], hits: Sequence[Hit], rate: float
 ) -> Relevance:
-    """The best hits say whether there is anything; one farther down stays when it is as near as one that stays."""
+    """Let the best hits say whether there is anything; one farther down stays when it is as near as one that stays."""
     if not answer:
         return Relevance(list(hits), "these have not been compared by meaning yet")
     found, levels = await _with_read(runtime, asked, list(answer.values()))
@@ -381,7 +381,7 @@ async def asked_of(runtime: Runtime, scope: Scope, question: str) -> JudgedQuest
 async def told_of(
     runtime: Runtime, signature: str, hits: Sequence[Hit], known: Mapping[int, bytes] = _UNREAD
 ) -> dict[int, JudgedMemory]:
-    """Hits as the weights want them, by number; without those whose words have no vectors."""
+    """Return hits as the weights want them, by number; without those whose words have no vectors."""
     words = {scored.seq: known.get(scored.seq, b"") for _, scored in hits}
     if missing := [seq for seq, value in words.items() if not value]:
         words.update(await runtime.ledger.peek(lambda tx: tx.vectors.words_of(runtime.tenant_id, signature, missing)))

@@ -54,7 +54,7 @@ class ListRequest:
 
 
 async def get_memory(runtime: Runtime, memory_id: str) -> MemoryItem | None:
-    """One live memory by its id, or None."""
+    """Return one live memory by its id, or None."""
     if not isinstance(memory_id, str) or not memory_id.strip():
         return None
     found = await runtime.ledger.peek(
@@ -117,7 +117,10 @@ def _build_where(runtime: Runtime, request: ListRequest) -> And:
 
 
 def _validate_status(status: str | None) -> str:
-    """A listing may name a status that searches never show; versions that ended are reached by history and as_of."""
+    """Return the status of a listing, which may name one that searches never show.
+
+    Versions that ended are reached by history and as_of.
+    """
     if status is None:
         return Status.ACTIVE
     open_ones = (Status.ACTIVE, Status.DISABLED, Status.EVICTED, Status.QUARANTINED)
@@ -127,7 +130,7 @@ def _validate_status(status: str | None) -> str:
 
 
 def _page_offset(request: ListRequest, limit: int) -> int:
-    """Where the page starts; ``offset`` wins over ``page``."""
+    """Return where the page starts; ``offset`` wins over ``page``."""
     if request.offset is not None:
         return _at_least("offset", request.offset, 0)
     return 0 if request.page is None else (_at_least("page", request.page, 1) - 1) * limit
@@ -142,7 +145,7 @@ def _at_least(name: str, value: int, least: int) -> int:
 
 
 async def get_history(runtime: Runtime, memory_id: str) -> list[HistoryEvent]:
-    """Everything that happened to a memory, oldest first; a deleted one keeps its history."""
+    """Return everything that happened to a memory, oldest first; a deleted one keeps its history."""
     wanted = checked_id(memory_id)
     events = await runtime.ledger.read(lambda tx: under_id(tx.events.of, runtime.tenant_id, wanted))
     return [results.format_history_event(event) for event in events]

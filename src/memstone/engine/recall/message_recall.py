@@ -114,7 +114,7 @@ async def find_near_hits(runtime: Runtime, asked: ContextQuery, layers: Sequence
 
 
 def _is_same_message(hit: Hit, query: str) -> bool:
-    """Whether a turn is the message itself, sent earlier: that asks once more, and tells nothing."""
+    """Return whether a turn is the message itself, sent earlier: that asks once more, and tells nothing."""
     record = hit[0].record
     return record.layer == Layer.TURN and normal_text(record.text) == normal_text(query)
 
@@ -281,5 +281,5 @@ def alike_by_words(hit: Hit) -> float:
 
 
 def _asks_and_tells(record: Record) -> bool:
-    """Whether a turn is a question that tells something; what only asks is left out later, with that reason."""
+    """Return whether a turn is a question that tells something; what only asks is left out later, with that reason."""
     return record.layer == Layer.TURN and asks_alone(record.text) and not only_asks(record.text)

@@ -74,7 +74,7 @@ async def _read_rows(tx: Tx, asked: ContextQuery) -> list[FoundMemory]:
 
 
 def _is_talk(runtime: Runtime, record: Record, asked: ContextQuery) -> bool:
-    """Whether the user said this a moment ago, and it says something."""
+    """Return whether the user said this a moment ago, and it says something."""
     since = to_instant(datetime_from_instant(asked.at) - _NOW)
     if record.layer != Layer.TURN or record.occurred_at < since:
         return False

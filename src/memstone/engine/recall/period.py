@@ -53,7 +53,7 @@ class Period:
         )
 
     def holds(self, record: Record) -> bool:
-        """Tell whether a memory was said in it, or speaks of it."""
+        """Return whether a memory was said in it, or speaks of it."""
         said_at = datetime_from_instant(record.occurred_at)
         if self.start <= said_at < self.end:
             return True

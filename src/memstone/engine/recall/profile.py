@@ -296,7 +296,7 @@ def _repeated_fact(turn_id: str, fact_id: str, was: str, row: Record, now: Insta
 
 
 def _may_tell(turn: Record, facts: Sequence[TurnFact]) -> bool:
-    """Tell whether a turn says more than its facts, all of which hold and are not hidden by the user."""
+    """Return whether a turn says more than its facts, all of which hold and are not hidden by the user."""
     if not all(fact.holds and fact.in_profile for fact in facts):
         return False
     return not facts or says_more(turn.text, [fact.quote for fact in facts])

@@ -58,7 +58,7 @@ async def trace_sources(runtime: Runtime, wanted: Search, hits: Sequence[Hit]) -
 async def _read_turn_sources(
     runtime: Runtime, wanted: Search, hits: Sequence[Hit], turns: Sequence[str], tx: Tx
 ) -> tuple[list[TurnFact], set[str]]:
-    """The facts that were learned from the turns, and the turns of which something was deleted, put aside or ended."""
+    """Return the facts learned from the turns, and the turns of which something was deleted, put aside or ended."""
     found, now = [found for found, _ in hits], runtime.now()
     facts = await read_turn_facts(tx, wanted.scope, found, now, wanted.as_of)
     hidden = await tx.suppressions.turns(runtime.tenant_id, turns)
@@ -136,7 +136,10 @@ def _of_turn(
 
 
 def _turn_of(record: Record, texts: Mapping[str, str]) -> str | None:
-    """The turn that says what a fact says, by its evidence or word for word; an edited fact is its own source."""
+    """Return the turn that says what a fact says, by its evidence or word for word.
+
+    An edited fact is its own source.
+    """
     evidence = record.data.get("evidence")
     if isinstance(evidence, dict):
         return evidence.get("turn")
@@ -144,7 +147,7 @@ def _turn_of(record: Record, texts: Mapping[str, str]) -> str | None:
 
 
 async def _read_replacements(runtime: Runtime, wanted: Search, turns: Sequence[str]) -> dict[str, list[CurrentFact]]:
-    """For each turn all that holds in the place of what it says, oldest change first and each memory once."""
+    """Return for each turn all that holds in the place of what it says, oldest change first and each memory once."""
     found = await runtime.ledger.read(lambda tx: tx.provenance.list_superseded(wanted.scope, turns, runtime.now()))
     changes: dict[str, dict[str, CurrentFact]] = {}
     for one in found:

@@ -52,7 +52,7 @@ async def rerank_candidates(
 
 
 def _apply_rerank_scores(ranked: list[ScoredCandidate], values: Mapping[int, float]) -> list[ScoredCandidate]:
-    """Named ones by their new score; the others behind them, none with a better score than what stands before it."""
+    """Order named ones by their new score, the others behind them, none with a better score than what is before it."""
     output = _from_0_to_1(values)
     named = sorted((scored for scored in ranked if scored.seq in values), key=lambda scored: -values[scored.seq])
     first = [
@@ -65,7 +65,7 @@ def _apply_rerank_scores(ranked: list[ScoredCandidate], values: Mapping[int, flo
 
 
 def _validate_scores(answer: Sequence[tuple[int, float]], count: int, reranker: Reranker) -> dict[int, float]:
-    """Scores by place; an answer with a place or a score that cannot be is not trusted at all."""
+    """Return scores by place; an answer with a place or a score that cannot be is not trusted at all."""
     scores = {place: float(score) for place, score in answer}
     if len(scores) != len(answer) or not all(place in range(count) for place in scores):
         raise _bad_answer_error(reranker, "one index per document")
@@ -75,7 +75,7 @@ def _validate_scores(answer: Sequence[tuple[int, float]], count: int, reranker: 
 
 
 def _from_0_to_1(values: Mapping[int, float]) -> Mapping[int, float]:
-    """Scores as they are, or squashed when they know no bounds, as those of many models."""
+    """Return scores as they are, or squashed when they know no bounds, as those of many models."""
     if all(0.0 <= score <= 1.0 for score in values.values()):
         return values
     return {seq: 0.5 + 0.5 * math.tanh(score / 2) for seq, score in values.items()}
@@ -101,7 +101,10 @@ Hit: TypeAlias = tuple[FoundMemory, ScoredCandidate]
 
 
 def apply_decay(runtime: Runtime, hits: list[Hit], now: Instant) -> list[Hit]:
-    """Hits with what time and weight leave of their scores; computed here, so that no pass ever rewrites a row."""
+    """Return hits with what time and weight leave of their scores.
+
+    They are computed here, so that no pass ever rewrites a row.
+    """
     policy = runtime.policy.recall
     if policy.decay_days is None and not policy.salience:
         return hits
@@ -116,7 +119,7 @@ def apply_decay(runtime: Runtime, hits: list[Hit], now: Instant) -> list[Hit]:
 
 
 def doubtful_last(hits: list[Hit]) -> list[Hit]:
-    """Hits with those behind the others that the conversation they come from does not bear out."""
+    """Return hits with those behind the others that the conversation they come from does not bear out."""
     doubted = [hit for hit in hits if hit[0].record.doubtful]
     if not doubted:
         return hits
@@ -131,7 +134,7 @@ _DOUBT: Final = 0.5
 
 
 def diversify_hits(runtime: Runtime, hits: list[Hit], limit: int) -> list[Hit]:
-    """Hits in an order in which near-identical ones do not crowd out the others."""
+    """Return hits in an order in which near-identical ones do not crowd out the others."""
     weight = runtime.policy.recall.mmr
     if weight is None or len(hits) < 2:  # noqa: PLR2004 - one cannot be spread
         return hits[:limit]
@@ -143,7 +146,7 @@ def diversify_hits(runtime: Runtime, hits: list[Hit], limit: int) -> list[Hit]:
 
 
 async def looked_at_closely(runtime: Runtime, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
-    """Hits in the order of the reranker, if there is one; on any failure as they were, and why."""
+    """Return hits in the order of the reranker, if there is one; on any failure as they were, and why."""
     if runtime.reranker is None:
         return hits, None
     by_seq = {found.record.seq: found for found, _ in hits}

@@ -60,7 +60,7 @@ async def compute_similarities(
     *,
     neighbours: bool = True,
 ) -> tuple[dict[int, float], dict[int, bytes]]:
-    """How alike each of ``seqs`` is to the question, between 0 and 1, and the vectors of the words that were read.
+    """Return how alike each of ``seqs`` is to the question, from 0 to 1, and the vectors of the words that were read.
 
     What is held in a speaker's own words (True) may be asked for in other words than what is told about one (False).
     Without ``neighbours`` each stands for itself.
@@ -94,7 +94,7 @@ def _compare_words(
 
 
 def _word_weight(word: str, asked: QuestionWords, rarity: Mapping[str, float]) -> float:
-    """How much a word tells; signs tell nothing, nor do the words put in for a name."""
+    """Return how much a word tells; signs tell nothing, nor do the words put in for a name."""
     if word in asked.left_out:
         return 0.0
     return min((rarity.get(term, 0.0) for term in _word_terms(word)), default=0.0)
@@ -106,7 +106,7 @@ def _word_terms(word: str) -> tuple[str, ...]:
 
 
 def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) -> Any:
-    """For each row, how near its nearest word is to each word of the question."""
+    """Return for each row how near its nearest word is to each word of the question."""
     lengths = [len(words) // width for _, words in rows]
     words = np.frombuffer(b"".join(words for _, words in rows), dtype=np.int8).reshape(-1, width)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -196,13 +196,13 @@ class Candidates:
     entities: dict[int, float] = field(default_factory=dict)
 
     def in_own_words(self, seqs: list[int]) -> dict[int, bool]:
-        """Which of these are held in somebody's own words."""
+        """Return which of these are held in somebody's own words."""
         own = set(self.text_signals.seqs[self.own_words].tolist())
         return {seq: seq in own for seq in seqs}
 
 
 async def understand_query(runtime: Runtime, wanted: ChannelQuery) -> ParsedQuestion:
-    """Whom a query names, and its vectors where meaning is asked for.
+    """Return whom a query names, and its vectors where meaning is asked for.
 
     The only step of a search that may wait for something outside this process, so it comes first and by itself. A model
     that does not answer is asked once: words answer meanwhile.
@@ -257,7 +257,10 @@ async def _read_speakers(runtime: Runtime, scope: Scope) -> frozenset[str]:
 
 
 async def build_question(runtime: Runtime, wanted: ChannelQuery, known: ParsedQuestion) -> SearchQuestion:
-    """A query, ready for every channel; a dense channel that cannot serve is left out, and the answer says why."""
+    """Return a query, ready for every channel.
+
+    A dense channel that cannot serve is left out, and the answer says why.
+    """
     words = await _choose_words(runtime, wanted)
     question = SearchQuestion(
         wanted.scope, words, wanted.layers, _asks_graph(wanted), known.spoken, weights=known.weights
@@ -320,7 +323,7 @@ async def _prepare_vectors(
 
 
 def _by_word(runtime: Runtime, query: str, known: ParsedQuestion) -> dict[bool, QuestionWords]:
-    """The question as words, as it is put to what others say of somebody (False) and to one's own words (True)."""
+    """Return the question as words: as put to what others say of somebody (False), and to one's own words (True)."""
     if not runtime.embedding.tells_words:
         return {}
     plain = QuestionWords(runtime.embedding.words(query), known.vectors[0].words)

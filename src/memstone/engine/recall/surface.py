@@ -317,7 +317,7 @@ async def _add_due(tx: Tx, made: Material, wanted: SurfacedMemories) -> frozense
 
 
 async def _still_there(tx: Tx, wanted: SurfacedMemories) -> set[int]:
-    """Which hits still hold: models may have been asked since they were looked up."""
+    """Return which hits still hold: models may have been asked since they were looked up."""
     found = [found.record.seq for found, _ in wanted.hits]
     if not found or wanted.checked:
         return set(found)
@@ -328,7 +328,7 @@ async def _still_there(tx: Tx, wanted: SurfacedMemories) -> set[int]:
 
 
 def _identity_owner(who: Scope) -> Scope:
-    """Whose identity is shown. It is about a person, whichever agent or conversation asks."""
+    """Return whose identity is shown. It is about a person, whichever agent or conversation asks."""
     return Scope(who.tenant_id, who.user_id) if who.user_id else who
 
 
@@ -338,7 +338,7 @@ def _of_identity(wanted: SurfacedMemories) -> set[str]:
 
 
 async def _read_matches(tx: Tx, where: Where) -> list[FoundMemory]:
-    """The few of many that match: by their numbers first, which the indexes know, so that no other row is read."""
+    """Return the few of many that match, by their numbers first: the indexes know them, and no other row is read."""
     seqs = await tx.memories.seqs(where)
     return await tx.memories.among(seqs[:_SURFACE_MOST], where) if seqs else []
 
@@ -381,7 +381,7 @@ async def read_turn_facts(
 
 
 def _viewer_scope(asks: Scope, holds: Scope) -> Scope:
-    """Through whose eyes a turn is seen: a project's or everybody's, where it is not that of whoever asks."""
+    """Return through whose eyes a turn is seen: a project's or everybody's, where it is not that of whoever asks."""
     return asks if not asks.user_id or holds.user_id == asks.user_id else Scope(holds.tenant_id, holds.user_id)
 
 
@@ -423,7 +423,7 @@ async def stale_turns(
 
 
 async def _read_changed_turns(tx: Tx, wanted: SurfacedMemories, turns: Sequence[str]) -> dict[str, str]:
-    """The turns that state something of which a later version says otherwise, or that was taken back, with a note."""
+    """Return the turns that state something taken back, or that a later version says otherwise, with a note."""
     scope, then = wanted.scope, wanted.as_of
     message = And(
         (
@@ -457,7 +457,7 @@ def _current_excerpt(holds: Record | None) -> dict[str, None]:
 
 
 def _change_note(lines: Sequence[str]) -> str:
-    """That something has changed, and what holds now: of all that a turn states, or the rest would seem to hold."""
+    """Say that something has changed, and what holds now: of all that a turn states, or the rest would seem to hold."""
     more = " \u2026" if len(lines) > _CHANGES else ""
     return f"{CHANGED}: {' '.join(lines[:_CHANGES])}{more}" if lines else CHANGED
 
@@ -487,7 +487,7 @@ def _facts_of(record: Record) -> tuple[str, ...]:
 
 
 def _speaker_label(record: Record) -> str:
-    """Who said it, where it is in somebody's words; of what the user is told to have said, "I" is the user."""
+    """Return who said it, where it is in somebody's words; of what the user is told to have said, "I" is the user."""
     who = str(record.data.get("speaker", record.source_role) or "")
     if record.layer == Layer.TURN:
         return who

@@ -25,7 +25,7 @@ _LISTS: Final = ("topics", "entities", "decisions", "action_items")
 
 
 async def hide_deleted_in_episodes(tx: Tx, records: Sequence[Record]) -> dict[str, Record | None]:
-    """The episodes that tell of something deleted, by id, as they may be shown; None when nothing is left of one.
+    """Return the episodes that tell of something deleted, by id, as they may be shown; None if nothing is left of one.
 
     Made of sentences that were said, an episode loses those in question. One that a model worded tells nobody which of
     its words they are, and is not shown.
@@ -86,7 +86,7 @@ async def _of_unkept(tx: Tx, record: Record) -> dict[str, Record | None]:
 
 
 def remove_quoted_lines(record: Record, quotes: Sequence[str]) -> Record | None:
-    """An episode without the lines that have one of these words in them, and without the lists; None without a line."""
+    """Return an episode without the lines that hold one of these words, and without the lists; None without a line."""
     words = [" ".join(quote.split()) for quote in quotes]
     lines = [line for line in record.text.splitlines() if not any(one in line for one in words)]
     empty = {name: list[str]() for name in _LISTS}
@@ -115,7 +115,7 @@ async def evidence_of(tx: Tx, record: Record) -> set[str]:
 
 
 async def as_told(tx: Tx, record: Record) -> Record | None:
-    """A turn or an episode without what somebody deleted of it, anything else as it is; None when nothing is left."""
+    """Return a turn or an episode without what somebody deleted of it, else all of it; None when nothing is left."""
     if record.layer == Layer.EPISODE:
         return (await hide_deleted_in_episodes(tx, [record])).get(record.id, record)
     if record.layer != Layer.TURN:
@@ -155,7 +155,7 @@ async def _rewrite_mentions(tx: Tx, language: Language, record: Record, visible:
 
 
 async def read_hidden_spans(tx: Tx, tenant_id: str, turn_ids: Sequence[str]) -> dict[str, list[tuple[int, int]]]:
-    """Which words of these turns are the evidence of something deleted; of one that does not say which, all are.
+    """Return which words of these turns are the evidence of something deleted; of one that does not say which, all are.
 
     A version that somebody wrote by hand does not say it; that which it took the place of does.
     """
@@ -176,7 +176,7 @@ def _evidence_spans(data: Mapping[str, Any]) -> list[tuple[int, int]]:
 
 
 def _is_from(line: str, texts: Sequence[str]) -> bool:
-    """Whether a line, which may begin with its speaker, was said there."""
+    """Return whether a line, which may begin with its speaker, was said there."""
     words = line.partition(": ")[2] or line
     return any(words in text or line in text for text in texts)
 

@@ -45,14 +45,14 @@ def shown_of(record: Record) -> dict[str, Any]:
 
 
 def state_of(record: Record, links: Sequence[Link]) -> dict[str, Any]:
-    """Everything about a version but its words, with all who see it."""
+    """Return everything about a version but its words, with all who see it."""
     stored = {name: getattr(record, name) for name in _DEFAULTS}
     answer = {name: value for name, value in stored.items() if name in _ALWAYS or value != _DEFAULTS[name]}
     return {**answer, "links": [link_state(link) for link in links]}
 
 
 def link_state(link: Link) -> dict[str, Any]:
-    """One who sees a memory."""
+    """Return one who sees a memory."""
     who = link.scope
     answer: dict[str, Any] = {"user_id": who.user_id, "agent_id": who.agent_id, "run_id": who.run_id}
     answer |= {"origin": link.origin if link.origin != "direct" else None, "last_used_at": link.last_used_at}
@@ -69,7 +69,7 @@ def record_of(state: Mapping[str, Any], row: Record) -> Record:
 
 
 def links_of(state: Mapping[str, Any], tenant_id: str) -> list[Link] | None:
-    """Who saw it; None when the state does not say."""
+    """Return who saw it; None when the state does not say."""
     answer = state.get("links")
     return None if answer is None else [_link_from_state(one, tenant_id) for one in answer]
 
@@ -86,12 +86,15 @@ def _link_from_state(answer: Mapping[str, Any], tenant_id: str) -> Link:
 
 
 def ended_state(version: int, status: str, *, suppressed: bool) -> dict[str, Any]:
-    """The state of a memory that is there no more; ``suppressed`` when a person said that it should not come back."""
+    """Return the state of a memory that is there no more.
+
+    It is ``suppressed`` when a person said that it should not come back.
+    """
     return {"status": str(status), "version": version, **({"suppressed": True} if suppressed else {})}
 
 
 def is_live(state: Mapping[str, Any] | None) -> bool:
-    """Whether a state is that of a memory that is there; an ADD has none before it."""
+    """Return whether a state is that of a memory that is there; an ADD has none before it."""
     return bool(state) and state is not None and state.get("status") not in ENDED
 
 
@@ -102,7 +105,7 @@ _MASKED: Final = "masked"
 
 
 def check_attachments(policy: Policy, messages: Sequence[Message]) -> list[Message]:
-    """These messages, or ``InvalidInput`` that names what is attached to one where nothing may be."""
+    """Return these messages, or raise ``InvalidInput`` that names what is attached to one where nothing may be."""
     if policy.curation.attachments == "refuse":
         for at, message in enumerate(messages):
             if message.attachments:
@@ -233,13 +236,13 @@ def dedupe_value(scope: Scope, fields: Sequence[str], *, speaker: str, key: str 
 
 @lru_cache(maxsize=1024)
 def _encode_scope_ids(*ids: str) -> tuple[str, str]:
-    """Where something lives, and how everything that lives there begins: too little to tell who it is."""
+    """Return where something lives, and how everything that lives there begins: too little to tell who it is."""
     place = _join_with_lengths(ids)
     return place, _sha256_hex(place)[:_ALIKE]
 
 
 def _join_with_lengths(parts: Sequence[str]) -> str:
-    """Each part with its length, so that no two different lists of parts give the same text."""
+    """Return each part with its length, so that no two different lists of parts give the same text."""
     return "".join([f"{len(part)}:{part}" for part in parts])
 
 

@@ -77,7 +77,7 @@ class Cache(Generic[CachedT]):
         self._values.clear()
 
     def stats(self) -> CacheStats:
-        """How much is held, how much may be, and how often something was found or not."""
+        """Return how much is held, how much may be, and how often something was found or not."""
         return {"size": len(self._values), "max_size": self._entries, "hits": self._hits, "misses": self._misses}
 
     def _mark_used(self, key: str) -> None:
@@ -184,7 +184,7 @@ class Embedding:
         return np.frombuffer(found, dtype=_FLOAT)
 
     async def many(self, texts: Sequence[str], before: Sequence[str] | None = None) -> list[Vector | MemstoneError]:
-        """One vector per text, or the error that text met; one bad text never costs the others.
+        """Return one vector per text, or the error that text met; one bad text never costs the others.
 
         ``before`` holds for each text what was said right before it, '' where nothing was.
         """
@@ -194,7 +194,7 @@ class Embedding:
         return await self._cached_or_fresh(pairs, await self.signature(), self._embed_texts)
 
     async def queries(self, texts: Sequence[str]) -> list[Vector | MemstoneError]:
-        """The same for texts that are looked for: some models embed a question in another way than its answer."""
+        """Do the same for texts that are looked for: some models embed a question in another way than its answer."""
         if not texts or self._queries is None:
             return await self.many(texts)
         pairs = [("", text) for text in texts]
@@ -271,7 +271,7 @@ class FetchedEmbedding(Embedding):
         return True
 
     async def many(self, texts: Sequence[str], before: Sequence[str] | None = None) -> list[Vector | MemstoneError]:
-        """One vector per text, or the error that text met; an error for any other text."""
+        """Return one vector per text, or the error that text met; an error for any other text."""
         unknown = EmbeddingError("the embedder was not called for this text")
         return [self._known.get(text) or unknown if before is None else unknown for text in texts]
 
@@ -290,7 +290,7 @@ def _cache_key(signature: str, before: str, text: str) -> str:
 
 
 def is_outage(error: MemstoneError) -> bool:
-    """Whether the model itself is out of reach, so that other texts would meet the same error."""
+    """Return whether the model itself is out of reach, so that other texts would meet the same error."""
     return error.retryable or isinstance(error, AuthenticationFailed)
 
 
@@ -302,7 +302,7 @@ def failure_of(error: MemstoneError) -> Degradation:
 
 
 def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:
-    """Rows as bytes, after checking their number, length and values; normalised to length one."""
+    """Return rows as bytes, after checking their number, length and values; normalised to length one."""
     import numpy as np
 
     rows = np.asarray(vectors, dtype=_FLOAT)

@@ -17,7 +17,7 @@ _SHORT_ANSWER: Final = 6
 
 
 async def said_before(runtime: Runtime, drafts: Sequence[Draft]) -> list[str] | None:
-    """For each draft the text before it in its conversation, '' where there is none; None when nobody would listen."""
+    """Return the text before each draft in its conversation, '' if there is none; None when nobody would listen."""
     if not runtime.embedding.tells_words:
         return None
     last: dict[tuple[Scope, str], tuple[str, Instant] | None] = {}

@@ -78,7 +78,7 @@ async def _read_memory(runtime: Runtime, tx: Tx, memory_id: str) -> Record:
 
 
 async def _judge_of(runtime: Runtime, tx: Tx, record: Record, values: Mapping[str, Any]) -> Scope:
-    """Who judges a memory: whoever is named, else within bounds the holder whose part of it is reached."""
+    """Return who judges a memory: whoever is named, else within bounds the holder whose part of it is reached."""
     if runtime.bounds is None or any(value is not None for value in values.values()):
         return runtime.scope(values)
     links = await tx.links.of(record.tenant_id, record.seq)

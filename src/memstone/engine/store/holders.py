@@ -80,7 +80,7 @@ _VERSIONS: Final = 10_000
 
 
 def is_inside(link: Scope, scope: Scope | Bounds) -> bool:
-    """Whether a link belongs to a scope: every field that is set must match; or whether bounds hold it."""
+    """Return whether a link belongs to a scope: every field that is set must match; or whether bounds hold it."""
     if isinstance(scope, Bounds):
         return scope.holds(link)
     pairs = ((getattr(link, name), getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
@@ -90,7 +90,10 @@ def is_inside(link: Scope, scope: Scope | Bounds) -> bool:
 def partition_links(
     links: Iterable[Link], scopes: Sequence[Scope | Bounds], bounds: Bounds | None = None
 ) -> tuple[list[Link], list[Link]]:
-    """The links of these scopes and of whoever owns them, and those of others; beyond the bounds all are others'."""
+    """Return the links of these scopes and of whoever owns them, and those of others.
+
+    Beyond the bounds all are others'.
+    """
     owners = {owner_of(scope) for scope in scopes if isinstance(scope, Scope)}
     own_items: list[Link] = []
     others: list[Link] = []
@@ -151,7 +154,7 @@ def _person_name(user_id: str) -> str:
 
 
 def refuse_shared(links: Iterable[Link], bounds: Bounds | None) -> None:
-    """``Forbidden`` when somebody beyond the bounds holds a memory, too, and what is wanted would change it for them.
+    """Raise ``Forbidden`` when somebody beyond the bounds holds a memory, too, and what is wanted would change it.
 
     Who they are is not told.
     """

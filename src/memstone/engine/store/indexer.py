@@ -141,7 +141,7 @@ def _is_called(info: IndexInfo, begins: str) -> bool:
 
 
 async def _read_index_sample(tx: Tx, tenant_id: str, info: IndexInfo) -> Sample:
-    """One of the newest or of the oldest memories: while an index is built, only some have a vector there."""
+    """Return one of the newest or of the oldest memories: while an index is built, only some have a vector there."""
     model = info.signature.partition(":")[2].rpartition(":")[0]
     where = And((where_in_scope(Scope(tenant_id)), where_current()))
     for oldest_first in (False, True):

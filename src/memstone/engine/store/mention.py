@@ -45,7 +45,10 @@ class Note(NamedTuple):
 
 
 def note_of(record: Record, links: Sequence[Link], names: NameReader, found: EntityFound | None = None) -> Note | None:
-    """What to write about a version, or None when there is nothing; ``found`` is looked for unless it is given."""
+    """Return what to write about a version, or None when there is nothing.
+
+    ``found`` is looked for unless it is given.
+    """
     if record.layer not in _LAYERS or record.status not in INDEXED:
         return None
     named = names.find(record.text, speaker_of(record)) if found is None else found
@@ -55,7 +58,7 @@ def note_of(record: Record, links: Sequence[Link], names: NameReader, found: Ent
 
 
 def speaker_of(record: Record) -> str:
-    """Who "I" is in a memory's text: the user, by name where one is known; '' in what an assistant said."""
+    """Return who "I" is in a memory's text: the user, by name where one is known; '' in what an assistant said."""
     return _speaker_from_role(record.source_role or USER, record.data)
 
 
@@ -103,12 +106,12 @@ class _Graph:
         self._relations: list[RelationRow] = []
 
     def take(self, owner: Scope, rows: Iterable[EntityRow]) -> None:
-        """Entities that are stored."""
+        """Take entities that are stored."""
         for row in rows:
             self._rows.setdefault((owner, row.norm), []).append(row)
 
     def add(self, owner: Scope, note: Note) -> None:
-        """What one version names, as entities of one owner."""
+        """Add what one version names, as entities of one owner."""
         seq = note.record.seq
         ids = {one.norm: self._resolve(owner, one) for one in note.found.entities}
         # The user is in every memory; a mention would say nothing and cost a row each time.
@@ -140,7 +143,7 @@ class _Graph:
         return row.id
 
     async def write(self, tx: Tx, tenant_id: str) -> None:
-        """Everything that was collected."""
+        """Write everything that was collected."""
         if self._changed:
             await tx.entities.put(self._changed.values())
         if self._mentions:

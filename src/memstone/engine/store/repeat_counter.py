@@ -46,7 +46,7 @@ class RepeatCounter:
     waiting: deque[Repetition] = field(default_factory=lambda: deque(maxlen=_MOST))
 
     def take_all(self) -> Iterator[Repetition]:
-        """Everything, and it waits no more."""
+        """Yield everything, which then waits no more."""
         while self.waiting:
             try:
                 yield self.waiting.popleft()
@@ -55,7 +55,7 @@ class RepeatCounter:
 
 
 def is_idle(outcomes: Sequence[Outcome]) -> bool:
-    """Whether nothing but known things were said."""
+    """Return whether nothing but known things were said."""
     return all(outcome.event == KNOWN for outcome in outcomes)
 
 

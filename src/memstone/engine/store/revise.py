@@ -165,7 +165,7 @@ def check_update(runtime: Runtime, request: UpdateRequest) -> Revision:
 async def _prepare_revisions(
     runtime: Runtime, checked: Sequence[Revision | MemstoneError]
 ) -> list[Revision | MemstoneError]:
-    """Revisions with the vectors of their texts; where a text cannot be embedded, the error takes its place."""
+    """Return revisions with the vectors of their texts; where a text cannot be embedded, the error takes its place."""
     await runtime.ledger.ensure_room()
     at = [place for place, one in enumerate(checked) if isinstance(one, Revision) and "text" in one.changes]
     prepared = list(checked)
@@ -236,7 +236,7 @@ def next_version(old: Record, changes: Mapping[str, Any], now: Instant) -> Recor
 
 
 def _is_named(record: Record) -> bool:
-    """Whether a caller gave it its key; one that was learned follows from the text."""
+    """Return whether a caller gave it its key; one that was learned follows from the text."""
     return bool(record.data.get("verbatim") or record.data.get("named"))
 
 

@@ -67,7 +67,7 @@ async def _add_share_link(
 
 
 def _is_own(links: Sequence[Link], scope: Scope) -> bool:
-    """Whether a memory is that of the same person already, with another agent or in another conversation."""
+    """Return whether a memory is that of the same person already, with another agent or in another conversation."""
     return bool(scope.user_id) and any(one.origin == DIRECT and one.scope.user_id == scope.user_id for one in links)
 
 
@@ -81,7 +81,7 @@ async def _read_shareable_memory(runtime: Runtime, tx: Tx, memory_id: str) -> Re
 
 
 async def _find_same_memory(tx: Tx, record: Record, link: Link) -> Record | None:
-    """Another memory that the new holder has already and that says the same."""
+    """Return another memory that the new holder has already and that says the same."""
     holder = await tx.links.holder(record.tenant_id, link.dedupe) if link.dedupe else None
     return await tx.memories.at(holder) if holder is not None else None
 
@@ -139,7 +139,7 @@ async def list_replacements(runtime: Runtime, values: Mapping[str, Any], limit: 
 
 
 def _format_replacement(event: Event, says: Mapping[str, str]) -> ReplacementItem:
-    """One line; ``says`` is what the memories say that took the place of others, which ended."""
+    """Return one line; ``says`` is what the memories say that took the place of others, which ended."""
     revised = event.event == EventType.UPDATE
     new_id = event.new_id or (event.memory_id if revised else None)
     return {

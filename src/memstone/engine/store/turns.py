@@ -43,7 +43,7 @@ def only_masking(policy: RedactPolicy) -> RedactPolicy:
 
 
 def mask_messages(messages: Sequence[Message], policy: RedactPolicy) -> tuple[list[Message], list[str]]:
-    """Messages without secrets, and warnings about those that held some; one that is refused is left out."""
+    """Return messages without secrets, and warnings about those that held some; one that is refused is left out."""
     remaining: list[Message] = []
     warnings: list[str] = []
     for at, message in enumerate(messages):
@@ -73,7 +73,7 @@ def masked_text(text: str, name: str, policy: RedactPolicy) -> tuple[str, list[s
 
 
 def masked_metadata(metadata: dict[str, Any], policy: RedactPolicy) -> tuple[dict[str, Any], list[str]]:
-    """Metadata without secrets: a value is masked, never dropped."""
+    """Return metadata without secrets: a value is masked, never dropped."""
     kinds: dict[Sensitive, None] = {}
     mask = only_masking(policy)
 
@@ -87,7 +87,7 @@ def masked_metadata(metadata: dict[str, Any], policy: RedactPolicy) -> tuple[dic
 
 
 def map_json_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """JSON with every text in it changed; names of fields stay."""
+    """Return JSON with every text in it changed; names of fields stay."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -148,7 +148,10 @@ class StorableMessages:
 
 
 def clean_messages(messages: Sequence[Message], redaction: RedactPolicy) -> StorableMessages:
-    """Messages without what Memstone itself injected and without secrets; one that is nothing but that is left out."""
+    """Return messages without what Memstone itself injected and without secrets.
+
+    One that is nothing but that is left out.
+    """
     return StorableMessages(*mask_messages([without_injected(message) for message in messages], redaction))
 
 
@@ -182,7 +185,10 @@ def turns_of(
 
 
 def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, dated: bool, repeated: int = 0) -> Turn:
-    """One message as a turn; ``repeated`` is how often a transcript has had the same words, speaker and time before."""
+    """Return one message as a turn.
+
+    ``repeated`` is how often a transcript has had the same words, speaker and time before.
+    """
     origin = Origin(message.role)
     when = occurred_at if dated else None
     draft = Draft(
@@ -204,18 +210,18 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
 
 
 def as_heard(turn: Turn, guard: TextGuard) -> Message:
-    """What is looked at for facts: the words, without what somebody who is not the user wants to be kept or done."""
+    """Return the words that are looked at for facts, without what others than the user want to be kept or done."""
     return guard.blank_suspect_text(turn.message, own=turn.draft.origin == Origin.USER)
 
 
 def taken_from(turn: Turn, origin: str) -> Turn:
-    """The same turn as it came from elsewhere: whoever is said to speak in it, it is trusted as its origin is."""
+    """Return the same turn as it came from elsewhere, trusted as its origin is, whoever is said to speak in it."""
     turn.draft.origin, turn.draft.trust = Origin(origin), TRUST[Origin(origin)]
     return turn
 
 
 def origin_of(turn: Turn) -> dict[str, str]:
-    """Where a turn comes from, for those who keep it and tell it again; nothing when its role says it."""
+    """Return where a turn comes from, for those who keep it and tell it again; nothing when its role says it."""
     return {} if turn.draft.origin == turn.message.role else {"origin": str(turn.draft.origin)}
 
 

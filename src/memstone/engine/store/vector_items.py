@@ -132,7 +132,7 @@ def vector_id_of(record: Record) -> str:
 
 
 def ids_of(bounds: Bounds | None, vector_id: str) -> list[str]:
-    """Under which ids a vector may be stored that a caller names: a new one under the first that is free.
+    """Return the ids under which a vector may be stored that a caller names: a new one under the first that is free.
 
     Who reaches every person shares the ids of the tenant. Everybody else has ids of their own: one that somebody else
     uses is as free to them as any other, so nobody finds out which are used, or takes one away from others. What others
@@ -153,27 +153,27 @@ def _id_within(name: str, vector_id: str) -> str:
 
 
 def status_of(one: SuppliedVector) -> Status:
-    """One that says nothing is shown to no model."""
+    """Return a status; one that says nothing is shown to no model."""
     return Status.DISABLED if one.silent else Status.ACTIVE
 
 
 def is_own(record: Record) -> bool:
-    """Whether a caller brought its vector."""
+    """Return whether a caller brought its vector."""
     return VECTOR in record.data
 
 
 def is_silent(record: Record) -> bool:
-    """Whether it has no words."""
+    """Return whether it has no words."""
     return bool(record.data[VECTOR].get("silent"))
 
 
 def is_formed(record: Record) -> bool:
-    """Whether it is a fact that was learned or stored, and has a vector of the embedder."""
+    """Return whether it is a fact that was learned or stored, and has a vector of the embedder."""
     return not is_own(record) and record.layer == Layer.FACT
 
 
 def is_shown(record: Record) -> bool:
-    """Whether the service tells of it: not when a person has disabled it."""
+    """Return whether the service tells of it: not when a person has disabled it."""
     if is_formed(record):
         return record.status == Status.ACTIVE
     return is_own(record) and (record.status == Status.ACTIVE or is_silent(record))
@@ -187,13 +187,13 @@ def metadata_of(record: Record) -> dict[str, Any]:
 
 
 def own_or_conflict(record: Record) -> None:
-    """``Conflict`` for a memory that is none of the service's."""
+    """Raise ``Conflict`` for a memory that is none of the service's."""
     if not is_own(record):
         raise Conflict(f"{record.id} is a memory without your own vector", hint="choose another id")
 
 
 def checked_ids(ids: object) -> list[str]:
-    """Ids as callers give them, each once."""
+    """Return ids as callers give them, each once."""
     if not isinstance(ids, Sequence) or isinstance(ids, (str, bytes)) or len(ids) > MOST:
         raise InvalidInput(f"ids must be a list of at most {MOST:,} ids")
     return list(dict.fromkeys(checked_vector_id(one, f"ids[{at}]") for at, one in enumerate(ids)))

@@ -91,7 +91,7 @@ async def enter_all(tx: Tx, language: Language, entries: Sequence[NewVersion]) -
 
 
 def is_learned(record: Record) -> bool:
-    """What was said and what was learned is looked at for names; what a caller stores as it is stays as it is."""
+    """Return whether a memory is looked at for names: it was said or learned, and not stored as it is by a caller."""
     return record.layer == Layer.TURN or record.source != "manual"
 
 
@@ -123,7 +123,7 @@ async def add_links(tx: Tx, language: Language, record: Record, links: Sequence[
 
 
 def _clear_repeated_dedupes(links: Sequence[Link]) -> list[Link]:
-    """The links, each name held by the first of them: what a user says in several conversations is one memory."""
+    """Return the links, each name held by the first of them: what a user says in several talks is one memory."""
     seen: set[str] = set()
     remaining: list[Link] = []
     for link in links:
@@ -141,7 +141,7 @@ async def link_to(tx: Tx, language: Language, record: Record, scope: Scope, now:
 
 
 def _is_seen(link: Scope, scope: Scope) -> bool:
-    """Whether whoever looks in a scope sees what is linked so."""
+    """Return whether whoever looks in a scope sees what is linked so."""
     pairs = ((getattr(link, name), getattr(scope, name)) for name in ("agent_id", "run_id"))
     return all(not wanted or have == wanted for have, wanted in pairs)
 
@@ -225,7 +225,7 @@ async def lift_suppression(tx: Tx, record: Record, links: Sequence[Link]) -> boo
 
 
 async def names_of(tx: Tx, record: Record, links: Sequence[Link]) -> list[str]:
-    """By what a memory is or was known to these holders, itself and each that has become part of it."""
+    """Return by what a memory is or was known to these holders, itself and each that has become part of it."""
     scopes = {link.scope for link in links}
     names = [link.dedupe for link in links if link.dedupe]
     if record.version > 1:
@@ -282,7 +282,10 @@ def without_nul(value: str, name: str) -> str:
 
 
 async def under_id(look: Callable[[str, str], Awaitable[T]], tenant_id: str, memory_id: str) -> T:
-    """What ``look`` finds; a UUID in capitals, as some languages write them, is then looked for in our spelling."""
+    """Return what ``look`` finds.
+
+    A UUID in capitals, as some languages write them, is then looked for in our spelling.
+    """
     found = await look(tenant_id, without_nul(memory_id, "memory_id"))
     lower = memory_id.lower()
     if found or lower == memory_id or not _UUID.fullmatch(lower):

@@ -191,7 +191,7 @@ def _has_new_content(known: Record, draft: Draft) -> bool:
 
 
 async def _update_known_memory(commit: _Commit, known: Record, draft: Draft, reason: str) -> Outcome:
-    """Same owner and key: the memory keeps its id and birth, gets the new content, and merges the metadata."""
+    """Give a memory of the same owner and key the new content; it keeps its id and birth, and merges the metadata."""
     tx, space, now = commit.tx, commit.space, commit.now
     new = replace(
         known,

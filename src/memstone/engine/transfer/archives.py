@@ -54,7 +54,7 @@ class SourceFormat:
 
 
 def read_source(source: Source, how: SourceFormat) -> SourceReader:
-    """All that a source holds; it blocks."""
+    """Read all that a source holds; it blocks."""
     into = SourceReader(how.limits.import_items)
     if isinstance(source, (str, os.PathLike)):
         path = _validate_path(source)
@@ -194,7 +194,7 @@ def _usable_members(members: Sequence[zipfile.ZipInfo], into: SourceReader) -> I
 
 
 def _skip_reason(one: zipfile.ZipInfo) -> str:
-    """Why a member of an archive is not read; '' when it is."""
+    """Return why a member of an archive is not read; '' when it is."""
     mode = one.external_attr >> 16
     path = PurePosixPath(one.filename.replace("\\", "/"))
     if mode and stat.S_IFMT(mode) not in (0, stat.S_IFREG):

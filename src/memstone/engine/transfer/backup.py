@@ -137,7 +137,7 @@ def _validate_path(path: object) -> Path:
 
 
 def _backup_file(path: Path, now: Instant) -> Path:
-    """Return a folder gets a file of its own for every backup."""
+    """Return the file of a backup; a folder gets one of its own for every backup."""
     stamp = now[:19].replace("-", "").replace(":", "")
     return path / f"memstone-{stamp}Z.backup" if path.is_dir() else path
 
@@ -164,7 +164,7 @@ async def _read_state(tx: Tx) -> _State:
 
 
 async def _keep_access(tx: Tx, live: _State) -> None:
-    """An older backup does not know which keys were revoked, which passwords changed and which accounts went since."""
+    """Keep keys, passwords and accounts as they are: an older backup does not know which were revoked or went since."""
     await tx.vault.put_secrets(live.secrets)
     for tenant, name, _ in live.secrets:
         if name.startswith(REMOVED):
@@ -245,7 +245,7 @@ async def _reapply_erasures(
 
 
 async def _identify_subject(tx: Tx, one: ErasureRecord, key: bytes) -> Subject | None:
-    """Whom an erasure was about, if a copy names them."""
+    """Return whom an erasure was about, if a copy names them."""
     names: dict[str, str] = {}
     for field in _FIELDS:
         wanted = getattr(one, field)

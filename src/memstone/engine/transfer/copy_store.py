@@ -34,7 +34,7 @@ class Side:
     seqs: list[int] = field(default_factory=list)
 
     def place(self, seq: int) -> int:
-        """Which memory of the tenant, counted from the oldest, has this number; -1 for none."""
+        """Return which memory of the tenant, counted from the oldest, has this number; -1 for none."""
         at = bisect_left(self.seqs, seq)
         return at if at < len(self.seqs) and self.seqs[at] == seq else -1
 
@@ -110,7 +110,7 @@ async def _count_table_rows(side: Side, table: BulkTable) -> int:
 
 
 async def _copy_table(state: CopyProgress, old: Side, new: Side, table: BulkTable) -> None:
-    """Page by page: what is there already is compared, the rest is put."""
+    """Copy a table page by page: what is there already is compared, the rest is put."""
     if table.name == "memories":
         old.seqs, new.seqs = [], []
     own: Sequence[Any] | None = None

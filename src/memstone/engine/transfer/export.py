@@ -192,7 +192,7 @@ def _scope_line(scope: Scope) -> dict[str, str]:
 
 
 def check_header(line: object) -> None:
-    """``InvalidInput`` when this is not the beginning of an export that can be read."""
+    """Raise ``InvalidInput`` when this is not the beginning of an export that can be read."""
     if not isinstance(line, Mapping) or line.get("format") not in FORMATS:
         raise InvalidInput("this is not a Memstone export", hint=_OTHER_DATA)
     if line.get("version") != VERSION:
@@ -292,7 +292,7 @@ _Version: TypeAlias = tuple[Record, list[Link], dict[str, str]]
 
 
 async def export_lines(engine: Engine, values: Mapping[str, Any], *, everybody: bool) -> AsyncIterator[dict[str, Any]]:
-    """Lines of everything a scope holds, or everybody does."""
+    """Yield lines of everything a scope holds, or everybody does."""
     await engine.open()
     runtime = engine.runtime
     scope = scope_or_everybody(runtime, values, everybody=everybody)

@@ -82,7 +82,7 @@ def clean_item(item: SourceItem, by: CleaningRules) -> ImportItem | str:
 
 
 def _clean_metadata(item: SourceItem, by: CleaningRules) -> tuple[dict[str, object], tuple[str, ...]]:
-    """Metadata without secrets; what cannot be stored is left out, and that is said."""
+    """Return metadata without secrets; what cannot be stored is left out, and that is said."""
     try:
         checked, _ = checked_metadata(item.metadata, by.limits)
     except MemstoneError as error:
@@ -124,13 +124,19 @@ class FactToImport:
 
 
 def drafts_of(runtime: Runtime, taken: Sequence[ImportItem], trust: float | None) -> list[FactToImport]:
-    """Facts as they would be stored; with a ``trust`` somebody speaks for the user, and theirs need no approval."""
+    """Return facts as they would be stored.
+
+    With a ``trust`` somebody speaks for the user, and theirs need no approval.
+    """
     now = runtime.now()
     return [_build_draft(runtime, one, _resolve_trust(one, trust), now) for one in taken]
 
 
 def _resolve_trust(one: ImportItem, trust: float | None) -> float | None:
-    """Only what the user is said to have said is theirs; what a talk was about is as true as an assistant's word."""
+    """Return how far it is trusted.
+
+    Only what the user is said to have said is theirs; what a talk was about is as true as an assistant's word.
+    """
     if trust is None or one.item.role == "user":
         return trust
     return TRUST[Origin.ASSISTANT] if one.item.sort is Sort.EPISODE else None
@@ -180,7 +186,10 @@ def _episode_name(scope: Scope, text: str) -> str:
 
 
 def _dedupe_names(scope: Scope, fields: Sequence[str], speaker: str, text: str) -> list[str]:
-    """As it would be known if it was learned, if it waited, and if it was stored word for word; for the user alone."""
+    """Return the names it has if it was learned, if it waited, and if it was stored word for word.
+
+    For the user alone.
+    """
     found = [dedupe_value(scope, fields, speaker="", key=None, text=text), waiting_dedupe(scope, fields, text)]
     for where in (scope, owner_alone(scope)):
         found += [
@@ -198,7 +207,7 @@ async def store_facts(into: FactsInto, facts: Sequence[FactToImport]) -> dict[st
 
 
 async def _embed_facts(into: FactsInto, facts: Sequence[FactToImport]) -> list[Vectors]:
-    """Vectors, as far as there are any: a fact without one is found by its words, and a reindex gives it one."""
+    """Return vectors, as far as there are any: a fact without one is found by its words, and a reindex gives it one."""
     runtime, ingest_run, nothing = into.runtime, into.transcript, [()] * len(facts)
     if not runtime.embedding.on or ingest_run.gave_up:
         return list(nothing)

@@ -72,7 +72,7 @@ async def keep_identity(runtime: Runtime, one: ImportItem, skipped: Counter[str]
 async def _store_narrative(
     runtime: Runtime, one: ImportItem, known: IdentityResult, skipped: Counter[str]
 ) -> Counter[str]:
-    """Return the text about the user; one that is there already is theirs to change, not an import's."""
+    """Store the text about the user; one that is there already is theirs to change, not an import's."""
     there = known["narrative"]
     if there is None:
         await import_narrative(runtime, one.scope.user_id, one.item.text, one.item.model, one.item.occurred_at)
@@ -221,7 +221,10 @@ async def _resolve_owners(runtime: Runtime, reading: SourceReader) -> dict[str, 
 
 
 def _of_one_user(reading: SourceReader, wanted: str | None, scope: Scope) -> list[SourceItem]:
-    """What belongs to the one user that is imported; where the caller names a user, a file may not hold several."""
+    """Return what belongs to the one user that is imported.
+
+    Where the caller names a user, a file may not hold several.
+    """
     if wanted is not None:
         items = [item for item in reading.items if item.owner.user_id in (wanted, POOLS + wanted)]
         reading.skip("somebody else's", len(reading.items) - len(items))
@@ -236,7 +239,7 @@ def _of_one_user(reading: SourceReader, wanted: str | None, scope: Scope) -> lis
 
 
 def _resolve_scope(runtime: Runtime, scope: Scope, item: SourceItem, source: str, owners: Mapping[str, str]) -> Scope:
-    """Whose it will be: whom the caller names, and as far as that is left open, whom the source names.
+    """Return whose it will be: whom the caller names, and as far as that is left open, whom the source names.
 
     Whoever names no user takes nobody's memories for their agent. A conversation is a run of its own.
     """
@@ -276,7 +279,10 @@ async def _check_quotas(runtime: Runtime, taken: Sequence[ImportItem]) -> None:
 
 
 def _build_turns(runtime: Runtime, taken: Sequence[ImportItem], *, trusted: bool) -> list[Turn]:
-    """Turns of each conversation together, in their order; one without a time was said when the one before it was."""
+    """Return turns of each conversation together, in their order.
+
+    One without a time was said when the one before it was.
+    """
     last: dict[Scope, Instant] = {}
     repeated: Counter[str] = Counter()
     turns: list[Turn] = []
@@ -307,7 +313,7 @@ def _build_turn(one: ImportItem, when: Instant | None, now: Instant, at: int, re
 
 
 def _assign_origin(turn: Turn, *, trusted: bool) -> Turn:
-    """Only the user's own words are theirs, and only when somebody says so who may speak for them."""
+    """Leave a turn the user's own only when it is in their words and somebody says so who may speak for them."""
     return turn if trusted and turn.message.role == Origin.USER else taken_from(turn, Origin.IMPORT)
 
 
@@ -344,7 +350,7 @@ def _add_counts(under_way: _Import, answer: Counter[str], sort: str) -> None:
 
 
 async def _store_facts(runtime: Runtime, taken: Sequence[ImportItem], under_way: _Import, *, trusted: bool) -> None:
-    """Facts and episodes; who the user is only on the word of whoever may speak for them."""
+    """Store facts and episodes; who the user is only on the word of whoever may speak for them."""
     who = [one for one in taken if one.item.sort in (Sort.OVERRIDE, Sort.NARRATIVE) and trusted and one.scope.user_id]
     own = {id(one) for one in who}
     rest = [one for one in taken if one.item.sort is not Sort.TURN and id(one) not in own]

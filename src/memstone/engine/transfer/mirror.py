@@ -164,7 +164,7 @@ class MirroredIndex:
             await self._embedded.forget(tenant_id)
 
     async def holds(self, tenant_id: str, signature: str, seqs: Sequence[int]) -> int:
-        """How many points of these versions the store has, when it has followed."""
+        """Return how many points of these versions the store has, when it has followed."""
         mirror = await self._current((tenant_id, signature))
         if mirror is None:
             return 0
@@ -215,7 +215,7 @@ class MirroredIndex:
             wanted *= 4
 
     async def _exact(self, query: VectorQuery, seqs: Iterable[int], layers: Sequence[str]) -> list[DenseHit]:
-        """Known memories by their similarity, from the ledger: it is exact, and nothing has to be waited for."""
+        """Return known memories by their similarity, from the ledger: it is exact, and nothing has to be waited for."""
         scope = query.scope
         rows = await self._ledger.of(scope.tenant_id).read(
             lambda tx: tx.vectors.rows_of(scope.tenant_id, query.signature, seqs)
@@ -274,7 +274,7 @@ class MirroredIndex:
         return more
 
     async def _start_again(self, mirror: _Mirror) -> None:
-        """The log no longer knows the cursor: the tenant was reset elsewhere, and what is held is of the past."""
+        """Start again, as the log does not know the cursor: the tenant was reset, and what is held is of the past."""
         await self._store.drop(mirror.collection)
         await self._store.create(mirror.collection, mirror.dimension)
         mirror.cursor, mirror.newest, mirror.inherited = 0, 0, False
@@ -307,7 +307,7 @@ class MirroredIndex:
             limit *= 4
 
     async def _is_collection_lost(self, key: _Key, before: _Mirror | None) -> bool:
-        """Whether the collection is gone, or was and is built again by now; one that is gone is not followed."""
+        """Return whether the collection is gone, or was and is built again by now; one that is gone is not followed."""
         async with self._lock:
             mirror = self._mirrors.get(key)
             if mirror is not None and mirror.collection not in await self._collections(key[0]):
@@ -316,7 +316,7 @@ class MirroredIndex:
             return mirror is not before
 
     async def _collections(self, tenant_id: str) -> dict[str, int]:
-        """How many points each collection of a tenant has."""
+        """Return how many points each collection of a tenant has."""
         family = _collection_prefix(self._name, tenant_id)
         return {info.name: info.count for info in await self._store.collections() if info.name.startswith(family)}
 
@@ -344,7 +344,7 @@ def _is_in_scope(row: LinkedVector, scope: Scope) -> bool:
 
 
 def _build_point(tenant_id: str, row: LinkedVector) -> Point:
-    """One link of one version; its id depends on nothing else."""
+    """Return one link of one version; its id depends on nothing else."""
     payload: dict[str, Any] = {
         "tenant_id": tenant_id,
         "id": row.id,
@@ -362,7 +362,10 @@ def _build_point(tenant_id: str, row: LinkedVector) -> Point:
 
 
 def _collection_prefix(collection_name: str, tenant_id: str) -> str:
-    """How the names of a tenant's collections begin: in letters, digits and underscores, which every store takes."""
+    """Return how the names of a tenant's collections begin.
+
+    They have letters, digits and underscores, which every store takes.
+    """
     readable = re.sub("[^a-z0-9]+", "_", collection_name.lower()).strip("_")[:32]
     return f"{readable or 'memories'}_{_digest_texts(collection_name, tenant_id)}_"
 
@@ -381,7 +384,7 @@ _LONGEST: Final = 1e300
 
 
 async def encode_own_vector(tx: Tx, record: Record) -> dict[str, str]:
-    """What is added to the line of a version whose vector a caller brought: its numbers, as float32 in base64."""
+    """Return what the line of a version gets whose vector a caller brought: its numbers, as float32 in base64."""
     if not is_own(record):
         return {}
     vector = await tx.vectors.get(record.tenant_id, record.seq, space_of(record.data[VECTOR]["dim"]).signature)

@@ -57,7 +57,7 @@ _SPOKEN_OF: Final = 500
 async def consolidate_scope(
     runtime: Runtime, values: Mapping[str, Any], *, everybody: bool, dry_run: bool = False
 ) -> ConsolidateResult:
-    """One pass over a scope, or over everything there is; gives what was done."""
+    """Make one pass over a scope, or over everything there is; return what was done."""
     scope = scope_or_everybody(runtime, values, everybody=everybody)
     runtime = parts_to_tidy(runtime, scope)
     runtime = await apply_scope_policy(runtime, scope)
@@ -113,7 +113,7 @@ async def _run_steps(run: Pass) -> None:
 
 
 async def _read_earlier_passes(run: Pass) -> list[tuple[Instant, int]]:
-    """When the whole passes before this one ran, newest first, and how far the log of changes had come then."""
+    """Return when the whole passes before this one ran, newest first, and how far the log of changes had come then."""
     tenant = Scope(run.runtime.tenant_id)
     jobs = await run.runtime.ledger.read(lambda tx: tx.jobs.find(tenant, task=TASK, status="success", limit=PAGE))
     return [(job.created_at, int(job.details.get("changes", 0))) for job in jobs if job.scope.is_open]
@@ -156,7 +156,7 @@ def _build_answer(run: Pass) -> ConsolidateResult:
 
 
 async def _list_owners(run: Pass, layer: Layer) -> list[Scope]:
-    """Users and agents of a pass; each is looked at by itself, so that nothing of two is ever mixed."""
+    """Return the users and agents of a pass; each is looked at alone, so that nothing of two is ever mixed."""
     found = await run.runtime.ledger.read(lambda tx: tx.upkeep.owners(run.scope, str(layer)))
     return [Scope(run.runtime.tenant_id, user, agent, run.scope.run_id) for user, agent in found]
 
@@ -168,7 +168,7 @@ async def _read_newest(run: Pass, owner: Scope, layer: Layer, most: int) -> list
 
 
 def _merge_threshold(policy: Policy, layer: Layer) -> float:
-    """How alike two must be to become one; 0 is never."""
+    """Return how alike two must be to become one; 0 is never."""
     return policy.upkeep.merge_episodes if layer == Layer.EPISODE else policy.upkeep.merge_facts
 
 
@@ -200,7 +200,7 @@ def _split_pages(planned: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 async def _filter_mergeable(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[Merge]:
-    """Those that both still hold, are seen by the same owners, who all merge, and were not parted by somebody."""
+    """Return those that both still hold, are seen by the same owners, who all merge, and were not parted since."""
     found = []
     for one in page:
         stored, dropped = await tx.memories.at(one.survivor.seq), await tx.memories.at(one.dropped.seq)
@@ -214,14 +214,14 @@ async def _filter_mergeable(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list
 
 
 def _all_merge(run: Pass, links: Sequence[Link], record: Record) -> bool:
-    """Whether everybody who holds a memory lets those that are alike become one."""
+    """Return whether everybody who holds a memory lets those that are alike become one."""
     return run.policies.agree(
         links, lambda policy: _merge_threshold(policy, Layer(record.layer)) > 0, run.runtime.policy
     )
 
 
 async def _was_undone(tx: Tx, record: Record, dropped: Record) -> bool:
-    """It is there, so whatever made it part of the other was taken back: that stands."""
+    """Return whether whatever made it part of the other was taken back, as it is there: that stands."""
     history = await tx.events.of(dropped.tenant_id, dropped.id)
     return any(event.event == EventType.MERGE and event.new_id == record.id for event in history)
 
@@ -296,7 +296,7 @@ async def _promote_page(
 
 
 async def _count_boosts(tx: Tx, record: Record) -> int:
-    """How many boosts a fact was given, also such as were taken back."""
+    """Return how many boosts a fact was given, also such as were taken back."""
     history = await tx.events.of(record.tenant_id, record.id)
     answer = (event.after or {} for event in history if event.event == EventType.PROMOTE)
     return max((int(after.get("promoted", 0)) for after in answer), default=0)

@@ -88,7 +88,10 @@ class Policies:
             yield {"user_id": user, "agent_id": agent}
 
     def agree(self, links: Iterable[Link], wants: Callable[[Policy], bool], otherwise: Policy) -> bool:
-        """Whether all who hold a memory want something; without settings of anybody's own, whether a policy does."""
+        """Return whether all who hold a memory want something.
+
+        Where nobody has settings of their own, a policy decides.
+        """
         if not self.differ:
             return wants(otherwise)
         return all(wants(self.of(link.scope)) for link in links)
@@ -230,7 +233,7 @@ def parts_to_tidy(runtime: Runtime, scope: Scope) -> Runtime:
 
 
 def of_owner(scope: Scope, now: Instant, layer: str) -> Where:
-    """What a user and an agent see, and nobody else through the same words: a field that is not set must be empty."""
+    """Choose what a user and an agent see and nobody else: a field that is not set must be empty."""
     empty = (name for name in ("user_id", "agent_id") if not getattr(scope, name))
     extra = [Condition(name, Op.EXISTS, value=False) for name in empty]
     where = where_visible(scope, now, layers=(layer,))
@@ -238,7 +241,7 @@ def of_owner(scope: Scope, now: Instant, layer: str) -> Where:
 
 
 def is_current(record: Record | None) -> bool:
-    """Whether a version still holds and is seen."""
+    """Return whether a version still holds and is seen."""
     return record is not None and record.valid_to is None and record.status == Status.ACTIVE
 
 
@@ -279,7 +282,7 @@ class Timetable:
         return cls(first, first)
 
     def seconds(self, runtime: Runtime) -> float:
-        """How long there is nothing to look at."""
+        """Return how long there is nothing to look at."""
         return max(0.0, (self.next_at - runtime.clock.now()).total_seconds())
 
     async def tick(self, runtime: Runtime, *, busy: bool = False) -> ConsolidateResult | None:
@@ -308,7 +311,7 @@ async def check_store(runtime: Runtime) -> list[str]:
 
 
 async def is_pass_due(runtime: Runtime) -> bool:
-    """Whether the last whole pass is an interval ago; one that failed is tried again at the next look."""
+    """Return whether the last whole pass is an interval ago; one that failed is tried again at the next look."""
     runtime = await apply_scope_policy(runtime, Scope(runtime.tenant_id))
     if not runtime.policy.enabled:
         return False
@@ -319,7 +322,7 @@ async def is_pass_due(runtime: Runtime) -> bool:
 
 
 async def last_run(runtime: Runtime) -> Instant | None:
-    """When the last whole pass that succeeded began."""
+    """Return when the last whole pass that succeeded began."""
     tenant = Scope(runtime.tenant_id)
     jobs = await runtime.ledger.read(lambda tx: tx.jobs.find(tenant, task=_TASK, status="success", limit=100))
     return next((job.created_at for job in jobs if job.scope.is_open), None)

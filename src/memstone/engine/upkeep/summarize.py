@@ -104,7 +104,7 @@ async def _list_owners(tx: Tx, *, scope: Scope) -> list[Scope]:
 
 
 async def _shorten_scope(run: Pass, scope: Scope, wanted: SummaryLimits, *, again: bool) -> SummaryCounts:
-    """``again``: also what was shortened before and brought back by somebody."""
+    """Shorten a scope; ``again``: also what was shortened before and brought back by somebody."""
     count, chosen = await run.runtime.ledger.read(
         partial(_choose_memories, run=run, scope=scope, wanted=wanted, again=again)
     )
@@ -120,7 +120,7 @@ async def _shorten_scope(run: Pass, scope: Scope, wanted: SummaryLimits, *, agai
 async def _choose_memories(
     tx: Tx, *, run: Pass, scope: Scope, wanted: SummaryLimits, again: bool
 ) -> tuple[int, list[ShortenedMemory]]:
-    """How many memories a scope has, and those that are shortened: each owner has the budget for itself."""
+    """Return how many memories a scope has, and those that are shortened: each owner has the budget for itself."""
     found = await tx.memories.find(where_visible(scope, run.now, layers=_LAYERS), limit=ALL)
     by_owner: dict[Scope, list[Record]] = {}
     for one in found:
@@ -132,7 +132,7 @@ async def _choose_memories(
 
 
 def _select_over_budget(records: Sequence[Record], run: Pass, wanted: SummaryLimits) -> list[ShortenedMemory]:
-    """Those of one owner, newest first, that do not fit, are old enough and can be said in fewer words."""
+    """Return those of one owner, newest first, that do not fit, are old enough and can be said in fewer words."""
     records = sorted(records, key=lambda record: (record.created_at, record.seq), reverse=True)
     places = over_budget((estimate_tokens(record.text) for record in records), wanted.max_tokens)
     days = wanted.older_than_days
@@ -141,7 +141,7 @@ def _select_over_budget(records: Sequence[Record], run: Pass, wanted: SummaryLim
 
 
 async def _is_theirs(tx: Tx, record: Record, scope: Scope, *, again: bool) -> bool:
-    """Whether nobody outside the scope sees it; and unless it is asked for, that it was not brought back before."""
+    """Return whether nobody outside the scope sees it and, unless that is asked for, it was not brought back before."""
     links = await tx.links.of(record.tenant_id, record.seq)
     if not all(is_inside(link.scope, scope) for link in links) or len({owner_of(link.scope) for link in links}) > 1:
         return False

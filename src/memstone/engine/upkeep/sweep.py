@@ -122,7 +122,7 @@ class Sweep:
     spares: bool = False
 
     def is_due(self, run: Pass, one: MemoryAge, links: list[Link]) -> bool:
-        """Whether everybody who holds a memory means it."""
+        """Return whether everybody who holds a memory means it."""
         return run.policies.agree(links, lambda policy: self.applies_to(one, policy), self.policy)
 
     async def page(self, tx: Tx, run: Pass, after: int, size: int) -> list[tuple[MemoryAge, list[Link]]]:
@@ -157,7 +157,7 @@ async def _sweep_pages(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -
 
 
 async def _not_always_shown(tx: Tx, run: Pass, records: list[Record]) -> list[Record]:
-    """Those of some memories that may fade and stand in nobody's profile or narrative."""
+    """Return those of some memories that may fade and stand in nobody's profile or narrative."""
     found = []
     for record in records:
         if never_fades(record, run.runtime.language.identity):
@@ -242,7 +242,7 @@ async def forget_deleted(runtime: Runtime, now: Instant, *, dry_run: bool = Fals
 
 
 async def _forget_changes(run: Pass, until: int) -> int:
-    """Entries of the log of changes that a later one repeats.
+    """Forget entries of the log of changes that a later one repeats.
 
     Only those that were there a pass ago: whoever follows the log looks at it more often than that, and finds the place
     where it left off. One that does not find it reads everything again.

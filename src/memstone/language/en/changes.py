@@ -155,7 +155,10 @@ class SlotValue(NamedTuple):
 
 
 def slots_of(statement: Statement, own: Iterable[OwnSlot] = ()) -> list[SlotValue]:
-    """The slots that a statement fills, those of a configuration among them; what is denied or wished fills none."""
+    """Return the slots that a statement fills, those of a configuration among them.
+
+    What is denied or wished fills none.
+    """
     found = [
         SlotValue(name, "user", value) for name, value in own_values(statement.text, own).items() if MANY not in name
     ]
@@ -193,7 +196,7 @@ def asked_slots(words: frozenset[str]) -> list[str]:
 
 
 def is_other_value(new: SlotValue, known: SlotValue) -> bool:
-    """Whether a slot of the same person is filled otherwise; a part of what is known is no other value."""
+    """Return whether a slot of the same person is filled otherwise; a part of what is known is no other value."""
     if (new.slot, new.owner) != (known.slot, known.owner):
         return False
     own, other = bare_words(new.value), bare_words(known.value)
@@ -263,14 +266,14 @@ def _find_extension(
 
 
 def is_known(new: Statement, memory: Statement) -> bool:
-    """Whether a memory proves that a statement is known: it has all its words, and means them alike."""
+    """Return whether a memory proves that a statement is known: it has all its words, and means them alike."""
     if (new.polarity, new.modalities, new.owner) != (memory.polarity, memory.modalities, memory.owner) or not new.words:
         return new.text == memory.text
     return new.bag <= memory.bag and _in_order(new, memory)
 
 
 def _in_order(new: Statement, memory: Statement) -> bool:
-    """Whether the words come in the same order, so that nobody does to the other what the other does to them."""
+    """Return whether the words come in the same order, so that nobody does to the other what the other does to them."""
     at = iter(memory.words)
     return all(word in at for word in new.words)
 
@@ -292,7 +295,7 @@ def _find_change(
 
 
 def _is_likely(statement: Statement, memory: Statement, known: KnownMemory) -> bool:
-    """Whether the curator is sure enough that a statement changes a memory."""
+    """Return whether the curator is sure enough that a statement changes a memory."""
     shared = (
         0 if statement.modalities & {"supposed", "once"} else len(_content_words(statement) & _content_words(memory))
     )
@@ -304,7 +307,10 @@ def _curator_reason(known: KnownMemory) -> str:
 
 
 def also_changed(new: New, known: Sequence[KnownMemory], main: Decision) -> list[Decision]:
-    """What else a statement changes: its words are put behind whatever has the old value, or the curator is sure of."""
+    """Return what else a statement changes.
+
+    Its words are put behind whatever has the old value, or the curator is sure of.
+    """
     statement, filled = parse_statement(_NOTED.sub("", new.text)), slots_of(parse_statement(new.text), new.own)
     found = []
     for at, one in enumerate(known):
@@ -319,7 +325,7 @@ def also_changed(new: New, known: Sequence[KnownMemory], main: Decision) -> list
 
 
 def _change_reason(statement: Statement, filled: Sequence[SlotValue], memory: Statement, new: New) -> tuple[str, str]:
-    """Why a statement surely changes a memory, '' where it does not; and the value that it has no longer."""
+    """Return why a statement surely changes a memory, '' where it does not; and the value that it has no longer."""
     reason, value = _other_value(filled, memory, new)
     if reason:
         return reason, value
@@ -329,7 +335,7 @@ def _change_reason(statement: Statement, filled: Sequence[SlotValue], memory: St
 
 
 def _other_value(filled: Sequence[SlotValue], memory: Statement, new: New) -> tuple[str, str]:
-    """Why a memory has the old value of something that a person has one of, '' where it has not; and that value."""
+    """Return why a memory has the old value of what a person has one of, '' where it has not, and that value."""
     for slot_values in slots_of(memory, new.own) if filled else ():
         if values := next((one for one in filled if is_other_value(one, slot_values)), None):
             return f"{values.slot}: {slot_values.value!r} becomes {values.value!r}", slot_values.value
@@ -354,7 +360,7 @@ def _is_unsure(statement: Statement, memory: Statement) -> bool:
 
 
 def _is_yet_to_come(statement: Statement, memory: Statement) -> bool:
-    """Whether a statement is a plan and the memory is none: it holds until the plan is carried out."""
+    """Return whether a statement is a plan and the memory is none: it holds until the plan is carried out."""
     return "planned" in statement.modalities - memory.modalities and not is_negated(statement.plain_text)
 
 
@@ -367,7 +373,10 @@ _NOW: Final = re.compile(r" (?:now|currently|these days)\b")
 
 
 def _is_other_amount(statement: Statement, memory: Statement) -> bool:
-    """Whether two statements are the same but for how much, how many or when; what has a number as its name is not."""
+    """Return whether two statements are the same but for how much, how many or when.
+
+    Where a number is a name they are not.
+    """
     own, other = (_NOW.sub("", one.plain_text.rstrip(".! ")) for one in (statement, memory))
     if own == other or _mask_amounts(own) != _mask_amounts(other):
         return False
@@ -383,7 +392,7 @@ def _is_verb(word: str) -> bool:
 
 
 def _turns_round(statement: Statement, memory: Statement) -> bool:
-    """Whether one likes what the other dislikes."""
+    """Return whether one likes what the other dislikes."""
     own, other = _attitude_object_words(statement), _attitude_object_words(memory)
     if statement.owner != memory.owner or own != other or not own:
         return False
@@ -399,7 +408,7 @@ def _content_words(statement: Statement) -> frozenset[str]:
 
 
 def shared_words(one: str, other: str) -> int:
-    """How many words that tell something two statements share."""
+    """Return how many words that tell something two statements share."""
     return len(_content_words(parse_statement(one)) & _content_words(parse_statement(other)))
 
 
@@ -415,7 +424,10 @@ def _build_revision(
 
 
 def to_forget(what: str, known: Sequence[str]) -> list[int]:
-    """The memories that somebody asks to be forgotten: those that say all of it, else those that fill what it names."""
+    """Return the memories that somebody asks to be forgotten.
+
+    They say all of it, else they fill what it names.
+    """
     words = parse_statement(what).bag
     found = [at for at, text in enumerate(known) if words and words <= parse_statement(text).bag]
     if found:

@@ -67,7 +67,7 @@ _FAR_DAYS: Final = 270
 
 
 def _parse_amount(match: re.Match[str]) -> range:
-    """How many are meant: one number, or several for "a few"."""
+    """Return how many are meant: one number, or several for "a few"."""
     word = [word for word in match["n"].lower().split() if word != "of"][-1]
     if word in {"few", "several"}:
         return _FEW
@@ -158,7 +158,7 @@ def _resolve_weekday(match: re.Match[str], text: DatedText) -> Stretch | None:
 
 
 def _is_one_day(name: str, before: str, *, clear: bool) -> bool:
-    """Whether a word is one certain weekday: not "every Monday", "the sun", "Black Friday"."""
+    """Return whether a word is one certain weekday: not "every Monday", "the sun", "Black Friday"."""
     if before in _NOT_ONE_DAY:
         return False
     if name.title() not in WEEKDAYS:  # an abbreviation
@@ -167,7 +167,7 @@ def _is_one_day(name: str, before: str, *, clear: bool) -> bool:
 
 
 def _is_attribute(match: re.Match[str], text: DatedText) -> bool:
-    """Whether a weekday only says what sort of thing the next word is: "no more Friday deploys"."""
+    """Return whether a weekday only says what sort of thing the next word is: "no more Friday deploys"."""
     before = text.word_before(match.start())
     return bool(before) and before not in _BEFORE_CLEAR and _NOUN_NEXT.match(text.text, match.end()) is not None
 
@@ -220,7 +220,7 @@ def _by_month(match: re.Match[str], text: DatedText) -> Stretch | None:
 
 
 def _is_month(name: str, before: str, rel: str) -> bool:
-    """Whether a word is a month: not the verbs "may" and "march", nor somebody called April."""
+    """Return whether a word is a month: not the verbs "may" and "march", nor somebody called April."""
     if rel:
         return rel != "this" or name[0].isupper()
     if before in _BEFORE_MONTHS:
@@ -294,7 +294,7 @@ def _build_rule(words: str, phrase: str, read: Reader) -> Rule:
 
 @cache
 def date_rules() -> tuple[Rule, ...]:
-    """For each sort of phrase: words of which one must occur ("#": a year), its pattern, and what it means."""
+    """Return, for each sort of phrase, words of which one must occur ("#": a year), its pattern, and what it means."""
     return (
         _build_rule("today tonight yesterday tomorrow this night", rf"(?P<day>{_NAMED}){_PART}", _named_day),
         _build_rule("other", r"the\s+other\s+(?:day|night|morning|evening)\b", _other_day),
@@ -359,7 +359,7 @@ def annotate_relative_dates(text: str, said_at: datetime, tz: tzinfo = UTC) -> s
 
 
 def dated_quote(text: str, said_at: datetime, tz: tzinfo = UTC) -> str:
-    """A quotation with the day on which it was said, where its words mean another time when they are read later."""
+    """Return a quotation with the day on which it was said, where its words will mean another time later."""
     if not any(ref.relative for ref in resolve_dates(text, said_at, tz)):
         return text
     return _SPEAKER_PREFIX.sub(rf"\1 on {_to_local_time(said_at, tz).date().isoformat()}:", text, count=1)
@@ -395,7 +395,7 @@ def date_words(refs: Iterable[TimeRef]) -> str:
 
 
 def query_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, datetime] | None:
-    """From when (included) to when (excluded) a question asks about, in UTC; ``None`` if it names no time."""
+    """Return from when (included) to when (excluded) a question asks about, in UTC; ``None`` if it names no time."""
     refs = _find_time_refs(query, now, tz, looks_back=True)
     if not refs:
         return None
@@ -411,7 +411,7 @@ def query_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, 
 
 
 def past_range(query: str, now: datetime, tz: tzinfo = UTC) -> tuple[datetime, datetime] | None:
-    """From when (included) to when (excluded) a question looks back; ``None`` if it names no time that is over."""
+    """Return from when (included) to when (excluded) a question looks back; ``None`` if it names no past time."""
     refs = _find_time_refs(query, now, tz, looks_back=False)
     over = bool(refs) and max(ref.last for ref in refs) < _to_local_time(now, tz).date()
     return query_range(query, now, tz) if over else None
@@ -436,7 +436,7 @@ def _calendar_terms() -> frozenset[str]:
 
 
 def count_other_words(query: str) -> int:
-    """How many words of a question say something besides a date."""
+    """Return how many words of a question say something besides a date."""
     return sum(word not in _calendar_terms() and not any(map(str.isdigit, word)) for word in query_terms(query))
 
 

@@ -77,7 +77,7 @@ def extract_decisions(sentences: Sequence[Sentence], marked: frozenset[int]) -> 
 
 
 def _accepted_proposal(sentences: Sequence[Sentence], at: int) -> str:
-    """What the assistant said right before, where the user accepts it in a few words that tell something; else ''."""
+    """Return what the assistant said right before, where the user accepts it in a few telling words; else ''."""
     one = sentences[at]
     first = not at or sentences[at - 1].turn != one.turn
     text = expand_contractions(one.text)
@@ -95,17 +95,17 @@ def action_items(sentences: Sequence[Sentence]) -> tuple[str, ...]:
 
 
 def is_to_do(one: Sentence) -> bool:
-    """Whether a sentence says what is still to be done; what an assistant says it will do is only its answer."""
+    """Return whether a sentence says what is still to be done; what an assistant says it will do is only its answer."""
     return one.role == "user" and _may_list(one) and _TO_DO.search(expand_contractions(one.text)) is not None
 
 
 def is_decided(one: Sentence) -> bool:
-    """Whether a sentence says in so many words that something was decided."""
+    """Return whether a sentence says in so many words that something was decided."""
     return _may_list(one) and _DECIDED.search(expand_contractions(one.text)) is not None
 
 
 def _may_list(one: Sentence) -> bool:
-    """Whether a sentence means what it says: it does not ask, joke, feel or suppose."""
+    """Return whether a sentence means what it says: it does not ask, joke, feel or suppose."""
     if one.asks or (one.why in _FILLER and not one.is_worth_keeping):
         return False
     return bool(one.why) or not one.empty
@@ -159,7 +159,7 @@ def extract_entity_names(turns: Sequence[Message]) -> tuple[str, ...]:
 
 
 def _distinct_entities(spotted: Iterable[NameSpan]) -> list[Entity]:
-    """Each name once; more than one text holds, so they are taken in pieces."""
+    """Return each name once; more than one text holds, so they are taken in pieces."""
     found: dict[str, Entity] = {}
     for one in spotted:
         for entity in entities_from_spotted([one]):
@@ -168,7 +168,7 @@ def _distinct_entities(spotted: Iterable[NameSpan]) -> list[Entity]:
 
 
 def extract_topics(turns: Sequence[Message], sentences: Sequence[Sentence], names: Sequence[str]) -> tuple[str, ...]:
-    """The nouns that a session is about, as they were said: those that come back first, then those that tell most.
+    """Return the nouns that a session is about, as they were said: repeated ones first, then those that tell most.
 
     Names are no topics. Of what only keeps the talk going nothing is taken.
     """
@@ -234,14 +234,20 @@ def extract_nouns(text: str) -> Iterator[str]:
 
 
 def _can_precede_noun(word: str, following: str) -> bool:
-    """Whether a noun may follow a word: behind a verb it is what is done, but not behind one that tells how it is."""
+    """Return whether a noun may follow a word.
+
+    Behind a verb it is what is done, but not behind one that tells how it is.
+    """
     if word in _BEFORE_NOUNS or word.endswith("'s"):
         return True
     return is_verb(word) and word not in FINITE and lemmatize_verb(word) not in _LINKING and not is_verb(following)
 
 
 def _noun_phrase(words: list[str]) -> list[str]:
-    """The noun that a run of words begins with, and the noun before it; of a long run, which goes on, the first two."""
+    """Return the noun that a run of words begins with, and the noun before it.
+
+    Of a long run, which goes on, it is the first two.
+    """
     ends = (at for at, word in enumerate(words) if at and (is_verb(word) or is_past(word)))
     run = words[: next(ends, len(words) if len(words) <= _MOST_NOUNS else 2)]
     while run and not (_is_noun(run[-1]) or (len(run) > 1 and _is_noun(run[-2]) and run[-1] in LIGHT)):
@@ -250,7 +256,7 @@ def _noun_phrase(words: list[str]) -> list[str]:
 
 
 def _is_content(word: str) -> bool:
-    """Whether a word may be part of a noun phrase; a capital is that of a name."""
+    """Return whether a word may be part of a noun phrase; a capital is that of a name."""
     return word[0].islower() and word not in _BEFORE_NOUNS and word not in STOP_WORDS and not word.endswith("'s")
 
 
@@ -261,7 +267,7 @@ def _is_noun(word: str) -> bool:
 
 
 def _compound_names(turns: Sequence[Message]) -> list[str]:
-    """Names in small letters of several words, such as "pottery class", in the form in which they stand there."""
+    """Return names in small letters of several words, such as "pottery class", in the form they have there."""
     texts: dict[str, str] = {}
     for turn in turns:
         for one in find_names(turn.text).names if turn.role in _SPOKEN else ():
@@ -366,7 +372,7 @@ def _with_closing(sentences: Sequence[Sentence], chosen: list[Sentence]) -> list
 
 
 def _summary_candidates(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """Those that tell something; where the user tells nothing, what they asked for; else what nobody could judge.
+    """Return those that tell something; if the user tells nothing, what they asked; else what nobody could judge.
 
     An answer alone is no session: without what the user said nobody knows what it is about.
     """
@@ -379,7 +385,7 @@ def _summary_candidates(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _term_weights(sentences: Sequence[Sentence]) -> dict[str, float]:
-    """How much a word says about a session: more when several turns have it."""
+    """Return how much a word says about a session: more when several turns have it."""
     turns = Counter(term for term, _ in {(term, one.turn) for one in sentences for term in one.terms})
     return {term: 1.0 + math.log(count) for term, count in turns.items()}
 
@@ -394,7 +400,7 @@ def _score_sentence(one: Sentence, weights: dict[str, float], facts: dict[int, f
 
 
 def _digest_salience(stated: Sequence[SessionFact], decided: frozenset[int]) -> float:
-    """As salient as what it states: chit-chat is little, a decision or a fact about oneself is much."""
+    """Return how salient it is by what it states: chit-chat is little, a decision or a fact about oneself is much."""
     if not stated:
         return 0.3
     most = max(one.salience for one in stated)
@@ -409,13 +415,13 @@ MIN_CHARS: Final = 5
 
 
 def word_overlap(one: str, other: str) -> float:
-    """How many of the words of two texts both have, from 0 to 1."""
+    """Return how many of the words of two texts both have, from 0 to 1."""
     own, others = _term_set(one), _term_set(other)
     return len(own & others) / len(own | others) if own or others else 0.0
 
 
 def says_the_same(new: str, known: str, most: float) -> bool:
-    """Whether two facts share more than ``most`` of their words, and nothing in the new one is new."""
+    """Return whether two facts share more than ``most`` of their words, and nothing in the new one is new."""
     return word_overlap(new, known) > most and is_known(parse_statement(new), parse_statement(known))
 
 

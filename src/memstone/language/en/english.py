@@ -50,13 +50,13 @@ class English:
             import_module(f"memstone.language.en.{name}")
 
     def reads(self, text: str) -> bool:
-        """Whether rules for English may be tried on a text."""
+        """Return whether rules for English may be tried on a text."""
         from memstone.language.en.own_prose import is_english
 
         return is_english(text)
 
     def reads_surely(self, text: str) -> bool:
-        """Whether it has no common word of another language, either."""
+        """Return whether it has no common word of another language, either."""
         from memstone.language.en.own_prose import has_foreign_words, is_english
         from memstone.language.text.content import is_foreign
 

@@ -54,7 +54,10 @@ _MAX_QUOTED_WORDS: Final = 6
 
 
 def marked_names(text: str) -> list[NameSpan]:
-    """Identifiers, addresses and titles; a link or a mask stands there without a name, so that nothing in it is one."""
+    """Return identifiers, addresses and titles.
+
+    A link or a mask stands without a name, so that nothing in it is one.
+    """
     found = [_spot_identifier(match) for match in _CODES.finditer(text)] if _ODD.search(text) else []
     if text[:1] == "'" or any(mark in text for mark in _MARKS):
         found += [
@@ -116,7 +119,7 @@ def words_of(text: str) -> set[str]:
 
 
 def small_names(text: str, words: set[str]) -> Iterator[NameSpan]:
-    """Known names in small letters, and compounds; ``words`` are those of the text."""
+    """Yield known names in small letters, and compounds; ``words`` are those of the text."""
     if words.isdisjoint(_TELLING):
         return
     longer = [name for word in words & _FIRSTS for name in UNCASED_PAIRS[word]]
@@ -131,7 +134,7 @@ def small_names(text: str, words: set[str]) -> Iterator[NameSpan]:
 
 
 def place_of(text: str, word: str, start: int) -> int:
-    """Where a word stands by itself, or -1."""
+    """Return where a word stands by itself, or -1."""
     at = text.find(word, start)
     while at >= 0:
         before, after = text[at - 1 : at], text[at + len(word) : at + len(word) + 1]
@@ -152,7 +155,7 @@ def _find_compounds(text: str, head: str) -> Iterator[NameSpan]:
 
 
 def _compound_start(text: str, at: int) -> int:
-    """Where the nouns before a noun begin: one, or two if the first makes a compound with the second."""
+    """Return where the nouns before a noun begin: one, or two if the first makes a compound with the second."""
     modifier, before = _word_before(text, at)
     if not _can_modify_noun(modifier, before):
         return at
@@ -170,7 +173,7 @@ def _word_before(text: str, at: int) -> tuple[str, str]:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether the next word is a noun of the same compound."""
+    """Return whether the next word is a noun of the same compound."""
     following = _WORD.match(text, end + 1) if text[end : end + 1] == " " else None
     return following is not None and following[0] in HEAD_FORMS
 
@@ -260,7 +263,7 @@ def _is_sentence_start(text: str, start: int) -> bool:
 
 
 def _is_no_name(words: list[str], *, first: bool) -> bool:
-    """Whether the leading word of a run is an ordinary word with a capital."""
+    """Return whether the leading word of a run is an ordinary word with a capital."""
     folded, alone = words[0].casefold(), len(words) == 1
     if folded in CALENDAR or folded in _SPEAKER:
         return True
@@ -272,12 +275,12 @@ def _is_no_name(words: list[str], *, first: bool) -> bool:
 
 
 def _is_number_after_nothing(words: list[str]) -> bool:
-    """Return a number belongs to a product or a language, not to a person and not to what is left of a date."""
+    """Return whether a number stands alone, or behind a person or the rest of a date: it belongs to none of them."""
     return words[-1][0].isdigit() and (len(words) == 1 or words[-2].casefold() in CALENDAR | FIRST_NAMES)
 
 
 def _is_proven(text: str, end: int, name: str) -> bool:
-    """Whether a single first word of a sentence is a name all the same."""
+    """Return whether a single first word of a sentence is a name all the same."""
     folded = name.casefold()
     if folded in KNOWN or any(char.isupper() or char.isdigit() for char in name[1:]):
         return True
@@ -290,7 +293,7 @@ def _is_proven(text: str, end: int, name: str) -> bool:
 
 
 def _stands_alone(word: str) -> bool:
-    """Whether one word is enough of a name: "Mom" is not, and neither is "WOW" nor a single letter."""
+    """Return whether one word is enough of a name: "Mom" is not, and neither is "WOW" nor a single letter."""
     folded = word.casefold()
     if len(word) < 2 or folded in KIN or folded in COMMON:
         return False
@@ -321,7 +324,7 @@ class NamedText(NamedTuple):
 
 
 def normalize_name(name: str) -> str:
-    """The normal form of a name: one case and form of letters, single blanks, no determiner and no possessive."""
+    """Return the normal form of a name: one case and form of letters, single blanks, no determiner or possessive."""
     folded = normal_text(name)
     for _ in range(_EDGES):
         bare = _EDGE.sub("", folded).strip()
@@ -348,14 +351,14 @@ def _is_inside(one: NameSpan, others: list[NameSpan]) -> bool:
 
 
 def _mask_names(text: str, taken: list[NameSpan]) -> str:
-    """The text with other letters in the place of names that are found already, so that they are not found twice."""
+    """Return the text with other letters in place of the names found already, so that they are not found twice."""
     for one in taken:
         text = f"{text[: one.start]}{'x' * (one.end - one.start)}{text[one.end :]}"
     return text
 
 
 def entities_from_spotted(spotted: list[NameSpan]) -> list[Entity]:
-    """Each of these names once; where its type is told in one place, it holds for all."""
+    """Return each of these names once; where its type is told in one place, it holds for all."""
     by_norm: dict[str, Entity] = {}
     for one in spotted:
         form = normalize_name(one.name)

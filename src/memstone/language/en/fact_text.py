@@ -198,13 +198,13 @@ def build_wording(clause: Clause, who: str = "User") -> FactText | None:
 
 
 def quote_with_question(question: str, text: str, who: str) -> str:
-    """Words of the speaker with what they answer."""
+    """Return words of the speaker with what they answer."""
     begins = "Asked" if question.endswith("?") else "In reply to"
     return _truncate_quote(f'{begins} "{_clean_for_quote(question)}", {who} said: "{_clean_for_quote(text)}".')
 
 
 def is_fragment(text: str) -> bool:
-    """Whether words are no sentence: too few, or without a verb that says something of somebody."""
+    """Return whether words are no sentence: too few, or without a verb that says something of somebody."""
     words = expand_contractions(strip_filler(text)).split()
     if len(words) < _FEW_WORDS:
         return True
@@ -213,7 +213,7 @@ def is_fragment(text: str) -> bool:
 
 
 def is_of_something(text: str) -> bool:
-    """Whether words speak of something that they do not name: "the policy runs out", "steam page is up"."""
+    """Return whether words speak of something that they do not name: "the policy runs out", "steam page is up"."""
     bare = strip_filler(text)
     if not bare or _OWN.search(bare) or _begins_with_verb(expand_contractions(bare)):
         return False
@@ -221,7 +221,7 @@ def is_of_something(text: str) -> bool:
 
 
 def is_context_dependent(clause: Clause) -> bool:
-    """Whether a piece points at what was said before it: with its first word, or with what is done to "it"."""
+    """Return whether a piece points at what was said before it: with its first word, or with what is done to "it"."""
     bare = strip_filler(clause.text)
     return bool(_POINTS.match(bare) or _DONE_TO.match(bare) or _GOES_ON.search(bare))
 
@@ -235,12 +235,12 @@ def reword_continuation(clause: Clause, who: str) -> str:
 
 
 def is_text_in_quote(quote: str, text: str) -> bool:
-    """Whether a quotation holds these words."""
+    """Return whether a quotation holds these words."""
     return _clean_for_quote(strip_filler(text)) in quote
 
 
 def quote_speaker(text: str, who: str) -> str:
-    """Words of the speaker as a memory."""
+    """Return words of the speaker as a memory."""
     return _truncate_quote(f'{who} said: "{_clean_for_quote(text)}"')
 
 
@@ -266,14 +266,14 @@ def statement_from_answer(question: str, answer: str, who: str) -> str:
 
 
 def _answer_in_first_person(verb: str, what: str, count: int) -> str:
-    """A question in the first person, affirmed or denied: who does not "still" do something does so no longer."""
+    """Return a question in the first person, affirmed or denied: who does not "still" do it does so no longer."""
     if count and what.startswith("still "):
         return f"{'I am no longer' if verb == 'are' else 'I no longer'} {what[len('still ') :]}"
     return f"{_VERBS[verb][count]} {what}"
 
 
 def _quote_clause(clause: Clause, bare: str, who: str) -> FactText:
-    """A piece in its own words; with the sentence around it where it hangs on that, and with what it points to."""
+    """Return a piece in its own words, with the sentence around it where it hangs on that, and what it points to."""
     hangs = bool(_JOINED.match(bare)) or len(bare.split()) < _FEW_WORDS
     text = strip_filler(clause.sentence) if hangs else bare
     if clause.leans and not hangs and clause.text.strip() != clause.sentence.strip():
@@ -318,7 +318,7 @@ def reword_in_third_person(
 
 
 def _has_two_subjects(text: str, who: str) -> bool:
-    """Whether a second subject stands right behind the name: "told User User gets a raise", "told User you get a raise"."""
+    """Return whether a second subject stands behind the name: "told User User gets a raise", "told User you do"."""
     return _subject_behind_name(who).search(text) is not None
 
 
@@ -355,12 +355,12 @@ def _reword(text: str, who: str, subject: str = "", *, is_own: bool = False, fol
 
 
 def _is_whole(text: str) -> bool:
-    """Whether "I" has a verb that can be put in the third person, and "my" something that is said of it."""
+    """Return whether "I" has a verb that can be put in the third person, and "my" something that is said of it."""
     return _has_known_verb(text) if _SUBJECT.match(text) else len(text.split()) >= _FEW_WORDS
 
 
 def _with_subject(text: str, who: str, *, is_own: bool) -> str:
-    """A sentence that lacks whom it is about ("moved to Leeds", "lives in Lima"), in the third person; else ''."""
+    """Return a sentence that lacks its subject ("moved to Leeds", "lives in Lima") in the third person; else ''."""
     words = text.split()
     at = next((at for at, word in enumerate(words) if not _is_adverb(word.lower())), 0)
     lead, verb, rest = " ".join(words[:at]).lower(), words[at].lower(), " ".join(words[at + 1 :])
@@ -379,7 +379,7 @@ def _with_subject(text: str, who: str, *, is_own: bool) -> str:
 
 
 def _is_subject(words: list[str]) -> bool:
-    """Whether what begins with a form in -ing has a verb of its own: "Meeting the board is on Monday"."""
+    """Return whether what begins with a form in -ing has a verb of its own: "Meeting the board is on Monday"."""
     at = finite_at(words)
     before = words[at - 1].lower().strip(",") if at > 0 else ""
     return at > 0 and words[at].lower() in FINITE and before not in _PRONOUNS | _RELATIVE
@@ -396,7 +396,7 @@ def _begins_with_verb(text: str) -> bool:
 
 
 def _has_known_verb(text: str) -> bool:
-    """Whether the word behind "I" is a verb that can be put in the third person."""
+    """Return whether the word behind "I" is a verb that can be put in the third person."""
     words = [word.lower().strip(",") for word in _NO_LONGER.sub("", text).split()[1:]]
     at = next((at for at, word in enumerate(words) if not _is_adverb(word)), None)
     if at is None or (words[at] in SAME_IN_PAST and words[at] not in ("read", "quit")):  # now, or then?
@@ -466,7 +466,10 @@ def trigger_of(text: str) -> str:
 
 
 def is_plain(text: str) -> bool:
-    """Whether a clause likes, decides or the like and nothing else: it begins with "I", and supposes and asks nothing."""
+    """Return whether a clause likes, decides or the like and nothing else.
+
+    It begins with "I", and supposes and asks nothing.
+    """
     is_one = any(pattern.search(text) for _, pattern in _TRIGGERS)
     return is_one and text[:2].lower() in ("i ", "my") and not _SUPPOSED.search(text)
 

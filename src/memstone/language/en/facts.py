@@ -142,7 +142,10 @@ def read_message(
 
 
 def _is_read(text: str, before: str) -> bool:
-    """Whether a message is in a language that is read here; a mere number is in that of the question to the user."""
+    """Return whether a message is in a language that is read here.
+
+    A mere number is in that of the question to the user.
+    """
     return is_english(text) if has_words(text) else "you" in before.lower() and is_english(before)
 
 
@@ -174,7 +177,7 @@ def _trimmed_plain_text(sentence: Span) -> str:
 
 
 def judge_memory(curator: Curator, text: str) -> str:
-    """What somebody who has not seen the conversation would find of a memory; ``ok`` only where that is likely."""
+    """Return how a memory is to somebody who has not seen the conversation; ``ok`` only where that is likely."""
     odds = [math.exp(float(one)) for one in curator.judge(text)]
     if odds[0] >= OK * sum(odds):
         return JUDGEMENTS[0]
@@ -231,12 +234,15 @@ class _FactReader:
         return candidates
 
     def _is_unexplained(self, found: Candidate) -> bool:
-        """Whether it is surely worth remembering and speaks of somebody or something that it does not name."""
+        """Return whether it is surely worth remembering and speaks of somebody or something that it does not name."""
         text = self.text[found.start : found.end]
         return found.keep >= CERTAIN and is_context_dependent(Clause(text, text))
 
     def _add_explanation(self, found: Candidate, near: Candidate | None, curator: Curator) -> Candidate | None:
-        """A memory together with what explains it: the one right before it, the sentence before it, or all of a message."""
+        """Return a memory with what explains it.
+
+        That is the one right before it, the sentence before it, or all of a message.
+        """
         if near is not None and not _has_text_between(self.text[near.end : found.start]):
             return self._beside(near, found)
         taken = near.end if near is not None else 0
@@ -245,7 +251,7 @@ class _FactReader:
         return clear or (quotes[-1] if quotes and found.keep >= CERTAIN else None)
 
     def _beside(self, near: Candidate, found: Candidate) -> Candidate | None:
-        """Two memories as one: both told, or both in the speaker's own words; None where that would be too long."""
+        """Return two memories as one: both told, or both in the speaker's own words; None if that would be too long."""
         text = f"{near.text} {found.text}"
         is_quote = near.is_quote or found.is_quote
         if is_quote:
@@ -254,7 +260,7 @@ class _FactReader:
         return replace(near, text=text, end=found.end, is_quote=is_quote, plain="") if is_short else None
 
     def _is_sure(self, found: Candidate) -> bool:
-        """Whether it is an answer told with its question, a plain liking or choice, or what a person has one of."""
+        """Return whether it is an answer with its question, a plain liking or choice, or what a person has one of."""
         if found.start in self.answers or is_plain(
             strip_filler(expand_contractions(self.text[found.start : found.end]))
         ):
@@ -273,17 +279,20 @@ class _FactReader:
                 yield replace(found, text=text, start=start, end=end, is_quote=True, plain="")
 
     def _start_before(self, start: int) -> int:
-        """Where the sentence before a place begins."""
+        """Return where the sentence before a place begins."""
         before = self._sentence_before(Span("", start, start))
         return self.text.rfind(before, 0, start) if before else start
 
     def _is_thin(self, found: Candidate) -> bool:
-        """Whether a memory quotes what is left of a sentence, and nothing that explains it."""
+        """Return whether a memory quotes what is left of a sentence, and nothing that explains it."""
         is_bare = found.is_quote and not found.text.startswith(("Asked ", "In reply to "))
         return is_bare and is_fragment(self.text[found.start : found.end])
 
     def _complete_fragment(self, found: Candidate) -> Candidate | None:
-        """A memory as it can be understood: what is left of a sentence takes what was said before it, or is no memory."""
+        """Return a memory as it can be understood.
+
+        What is left of a sentence takes what was said before it, or is no memory.
+        """
         words = self.text[found.start : found.end]
         if not self._is_thin(found):
             return found
@@ -310,7 +319,7 @@ class _FactReader:
                 self.rest.append(span)
 
     def _is_correction(self, span: Span) -> bool:
-        """Whether a sentence takes back what the memory right before it says: "on the 14th. no wait, the 16th"."""
+        """Return whether a sentence takes back what the memory before it says: "on the 14th. no wait, the 16th"."""
         near = self.found[-1] if self.found and self.found[-1].end in self.ends else None
         return (
             near is not None
@@ -369,7 +378,7 @@ class _FactReader:
         return not is_listed and (piece.keep >= KEEP or is_plain(strip_filler(expand_contractions(words))))
 
     def _is_kept_alone(self, piece: Piece, curator: Curator) -> bool:
-        """Whether what begins with "I" or "my" is worth remembering by itself, whatever small talk stands around it."""
+        """Return whether what begins with "I" or "my" is worth remembering by itself, whatever stands around it."""
         words = self.text[piece.start : piece.end]
         is_open = KEEP > piece.keep >= DOUBT and piece.why != "question" and not words.rstrip().endswith("?")
         if not is_open or not _FIRST_PERSON.match(words):
@@ -378,14 +387,14 @@ class _FactReader:
         return min((one.keep for one in alone), default=0.0) >= KEEP_ALONE
 
     def _affirms(self, piece: Piece) -> bool:
-        """Whether it is a yes or no to a question about the user, which the word by itself does not show."""
+        """Return whether it is a yes or no to a question about the user, which the word by itself does not show."""
         text = self.text[piece.start : piece.end]
         return len(text.split()) <= _FEW_WORDS and bool(
             statement_from_answer(_last_question(self.before), text, self.who)
         )
 
     def _is_of_nobody(self, piece: Piece) -> bool:
-        """Whether it stands in a long text in which nobody speaks of themselves: an article, a page, a manual."""
+        """Return whether it stands in a long text in which nobody speaks of themselves: an article, a manual."""
         return not self.is_personal and not _OWN.search(self.text[piece.start : piece.end])
 
     def _clause(self, piece: Piece, sentence: Sequence[Piece], span: Span, *, is_first: bool) -> Clause:
@@ -402,7 +411,7 @@ class _FactReader:
         )
 
     def _is_answer(self, piece: Piece, text: str) -> bool:
-        """Whether it takes the question before it: it is short, or says no sentence, or the curator finds so."""
+        """Return whether it takes the question before it: it is short, or says no sentence, or the curator finds so."""
         if not self.before.rstrip().endswith("?"):
             return piece.answers >= LEANS
         return (
@@ -425,7 +434,7 @@ class _FactReader:
         return replace(found, is_quote=wording.is_quote, subject=subject, keep=piece.keep, plain=wording.plain)
 
     def _subject(self, piece: Piece, text: str) -> str:
-        """Whom a fact is about: the speaker, where it begins with them, whatever else it is about."""
+        """Return whom a fact is about: the speaker, where it begins with them, whatever else it is about."""
         return "self" if piece.about == "user" or text.startswith(f"{self.who} ") else piece.about
 
     def _sentence_before(self, span: Span) -> str:
@@ -460,7 +469,10 @@ def _group_by_sentence(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 
 def _merge_short_pieces(text: str, pieces: Sequence[Piece]) -> list[Piece]:
-    """Pieces of one sentence; what is too short to stand alone, or only says more of what was named, is part of another."""
+    """Return pieces of one sentence.
+
+    What is too short to stand alone, or only says more of what was named, is part of another.
+    """
     found: list[Piece] = []
     for piece in pieces:
         words = text[piece.start : piece.end]
@@ -478,7 +490,7 @@ def _merge_short_pieces(text: str, pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _inherited_subject(text: str, sentence: Sequence[Piece], piece: Piece) -> str:
-    """With whom the sentence begins before a piece, where that is the speaker."""
+    """Return with whom the sentence begins before a piece, where that is the speaker."""
     for one in sentence:
         if one.start >= piece.start:
             return ""
@@ -488,7 +500,7 @@ def _inherited_subject(text: str, sentence: Sequence[Piece], piece: Piece) -> st
 
 
 def _has_text_between(text: str) -> bool:
-    """Whether more than the end of a sentence lies between two pieces."""
+    """Return whether more than the end of a sentence lies between two pieces."""
     return any(letter.isalnum() for letter in text)
 
 
@@ -517,7 +529,7 @@ def _build_candidate(text: str, category: str, span: Span, sentence: str) -> Can
 
 
 def _distinct_candidates(found: Sequence[Candidate]) -> list[Candidate]:
-    """Each text once, the first time it is said."""
+    """Return each text once, the first time it is said."""
     return list({one.text: one for one in reversed(found)}.values())[::-1]
 
 

@@ -99,13 +99,13 @@ _VERB: Final = re.compile(
 
 
 def identity_category(category: str, text: str) -> str:
-    """The category of a fact as an identity has it: what somebody eats, drinks or suffers from is their health."""
+    """Return the category of a fact in an identity: what somebody eats, drinks or suffers from is their health."""
     is_health = category == "preference" and CLASSES[importance_rank(category, text)] == "health"
     return "health" if is_health else category
 
 
 def is_lasting(text: str) -> bool:
-    """Whether a statement tells how somebody lives, and not what happened, is going on or is planned.
+    """Return whether a statement tells how somebody lives, and not what happened, is going on or is planned.
 
     "Moved to Bergen" is how they live now: what a person has one of counts however it is told.
     """
@@ -134,15 +134,15 @@ _A_THING: Final = ("The ", "A ", "An ", "This ", "That ")
 
 
 def is_of_self(text: str) -> bool:
-    """Whether a fact may be about the user and not about something of theirs."""
+    """Return whether a fact may be about the user and not about something of theirs."""
     return _NOT_SELF.match(text.lower()) is None
 
 
 def tells_life(text: str) -> bool:
-    """Whether a fact says where or as what the user lives or works, whatever its category."""
+    """Return whether a fact says where or as what the user lives or works, whatever its category."""
     return _STANDS.match(text.lower()) is not None
 
 
 def is_of_thing(text: str) -> bool:
-    """Whether the subject of a sentence is no person."""
+    """Return whether the subject of a sentence is no person."""
     return text.startswith(_A_THING)

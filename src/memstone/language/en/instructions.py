@@ -40,7 +40,7 @@ class Domain:
 
 @cache
 def load_domains() -> tuple[Domain, ...]:
-    """Every kind, the general one last; read once, from the file that lists them."""
+    """Return every kind, the general one last; read once, from the file that lists them."""
     listed = read_data("en", "domains")
     return tuple(_domain_from_toml(one) for one in listed["domain"])
 
@@ -179,7 +179,7 @@ def format_instructions(use_case: str, include: Sequence[str], exclude: Sequence
 
 
 def _wanted_matters(use_case: str) -> set[str]:
-    """Protected matters that a use case speaks of, other than to leave them out."""
+    """Return protected matters that a use case speaks of, other than to leave them out."""
     texts = set(query_terms(_LEAVE.sub(" ", use_case)))
     return {name for name, (_, words) in PROTECTED.items() if texts & _term_set(words)}
 

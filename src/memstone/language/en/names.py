@@ -85,7 +85,7 @@ def _same_stem(name: str, word: str) -> bool:
 
 
 def _initials_known(names: Sequence[str], words: Collection[str]) -> set[str]:
-    """Names that follow one another and whose first letters are a word of what was said."""
+    """Return names that follow one another and whose first letters are a word of what was said."""
     known: set[str] = set()
     for start in range(len(names)):
         for end in range(start + 2, min(len(names), start + 5) + 1):
@@ -298,12 +298,12 @@ def type_of(name: str, text: str, start: int, end: int) -> str:
 
 
 def is_named_by(text: str, end: int) -> bool:
-    """Whether what follows a word at the start of a sentence shows that it is somebody's name."""
+    """Return whether what follows a word at the start of a sentence shows that it is somebody's name."""
     return any(cues.match(text, end, end + _AFTER) is not None for cues in (_PERSON_AFTER, _NAME_AFTER))
 
 
 def is_addressed(text: str, one: NameSpan) -> bool:
-    """Whether a name only calls somebody: "Thanks, Anna!" says nothing about Anna."""
+    """Return whether a name only calls somebody: "Thanks, Anna!" says nothing about Anna."""
     after = _CALL_ENDS.match(text, one.end) if one.type == EntityType.PERSON else None
     before = _CALL_BEGINS.search(text[max(0, one.start - 16) : one.start].casefold()) if after else None
     if before is None or before["kin"]:
@@ -312,7 +312,7 @@ def is_addressed(text: str, one: NameSpan) -> bool:
 
 
 def _is_person(words: list[str]) -> bool:
-    """Whether a name begins with a first name, or has an initial between other words."""
+    """Return whether a name begins with a first name, or has an initial between other words."""
     return words[0].partition("-")[0] in FIRST_NAMES or any(len(word) == 2 and word[1] == "." for word in words[1:-1])
 
 
@@ -350,12 +350,12 @@ def unsaid_names(fact: str, text: str, leave_out: Sequence[str]) -> list[str]:
 
 
 def _is_english(fact: str) -> bool:
-    """Whether capital letters are names here: German writes every noun with one."""
+    """Return whether capital letters are names here: German writes every noun with one."""
     words = {word.lower() for word in _TOKEN.findall(fact)}
     return bool(words & _ENGLISH) and not words & _NOT_ENGLISH
 
 
 def _is_mended(name: str, words: set[str]) -> bool:
-    """Whether a name was said with a typo."""
+    """Return whether a name was said with a typo."""
     near = (word for word in words if word[0] == name[0] or word[-1] == name[-1])
     return any(SequenceMatcher(None, name, word).ratio() >= _TYPO for word in near)

@@ -38,7 +38,7 @@ _ELEMENT: Final = 4_000
 
 
 def find_markup_blocks(message: str) -> Iterator[tuple[int, int]]:
-    """Fenced code, blocks between rules, and elements of mark-up; what is left open goes on to the end."""
+    """Yield fenced code, blocks between rules, and elements of mark-up; what is left open goes on to the end."""
     tags = _closing_tags(message)
     at = 0
     while found := _FENCE.search(message, at):
@@ -58,7 +58,7 @@ def _fence_end(message: str, opening: re.Match[str]) -> int:
 
 
 def _closing_tags(message: str) -> dict[str, list[int]]:
-    """Where each closing tag stands, by its name."""
+    """Return where each closing tag stands, by its name."""
     places: dict[str, list[int]] = {}
     for tag in _CLOSING_TAG.finditer(message):
         places.setdefault(tag[1], []).append(tag.start())
@@ -66,7 +66,10 @@ def _closing_tags(message: str) -> dict[str, list[int]]:
 
 
 def _element_end(message: str, start: int, tags: dict[str, list[int]]) -> int:
-    """Where the element that begins here ends; 0 for a tag that nothing closes. A name may be closed by its beginning."""
+    """Return where the element that begins here ends; 0 for a tag that nothing closes.
+
+    A name may be closed by its beginning.
+    """
     opening = _TAG.match(message, start) if tags else None
     if opening is None:
         return 0
@@ -90,7 +93,7 @@ _LONG_QUOTE: Final = 12
 
 
 def find_quotations(message: str) -> Iterator[tuple[int, int]]:
-    """Quotations within a line; a short one in double quotes only where a colon announces it."""
+    """Yield quotations within a line; a short one in double quotes only where a colon announces it."""
     open_until = dict.fromkeys(QUOTE_MARKS, 0)
     at = 0
     while found := _OPENS.search(message, at):
@@ -195,7 +198,7 @@ def own_sentences(message: str) -> list[Span]:
 
 
 def handed_over(message: str, *, titles: bool = False) -> list[tuple[int, int]]:
-    """Where others speak in a message: quotations, fenced blocks, quoted lines, and what is handed over to work on.
+    """Return where others speak in a message: quotations, fenced blocks, quoted lines, and what is to be worked on.
 
     With ``titles`` also quotations in which nobody need be speaking.
     """
@@ -220,7 +223,7 @@ _QUOTED_LINES: Final = re.compile(r"(?:^[ \t]*>[^\n]*(?:\n|\Z))+", re.MULTILINE)
 
 
 def is_english(text: str) -> bool:
-    """Whether rules written for English may be tried: enough Latin letters and a common English word."""
+    """Return whether rules written for English may be tried: enough Latin letters and a common English word."""
     written = [word[0] for word in islice(_WORD.finditer(text), _JUDGED_WORDS)]
     if not written:
         return False
@@ -240,17 +243,17 @@ def is_english(text: str) -> bool:
 
 
 def has_foreign_words(text: str) -> bool:
-    """Whether a common word of another language stands in a text, which may be English all the same."""
+    """Return whether a common word of another language stands in a text, which may be English all the same."""
     return any(word[0].lower() in _FOREIGN for word in islice(_WORD.finditer(text), _JUDGED_WORDS))
 
 
 def _is_latin(word: str) -> bool:
-    """Whether a word is written in Latin letters, with whatever marks."""
+    """Return whether a word is written in Latin letters, with whatever marks."""
     return all(letter < "\u0250" or "\u1e00" <= letter <= "\u1eff" for letter in word)
 
 
 def _own_parts(message: str) -> Iterator[tuple[int, int]]:
-    """Stretches outside code fences and before anything that was handed over to work on."""
+    """Yield stretches outside code fences and before anything that was handed over to work on."""
     handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
     limit = handed.start() if handed and _much_follows(message, handed.end()) else len(message)
     if (first := speakers_from(message[:limit])) >= 0:
@@ -279,7 +282,7 @@ _TELLS: Final = re.compile(
 
 
 def _left_out(message: str) -> list[tuple[int, int]]:
-    """Fences and what somebody else is quoted with, in order. A title in quotes stays."""
+    """Return fences and what somebody else is quoted with, in order. A title in quotes stays."""
     found: list[tuple[int, int]] = (
         [statement.span() for statement in _TELLS.finditer(message)] if ": " in message else []
     )
@@ -315,7 +318,7 @@ _IN_PERSON: Final = re.compile(
 
 
 def _is_speech(message: str, start: int, end: int) -> bool:
-    """Whether somebody speaks in a quotation: by what it says, or because it is said who wrote it."""
+    """Return whether somebody speaks in a quotation: by what it says, or because it is said who wrote it."""
     announced = _ANNOUNCES.search(message, max(0, start - _QUOTE_END), start)
     return announced is not None or _SOMEBODY_SPEAKS.search(message[start:end][-_QUOTE_END:]) is not None
 

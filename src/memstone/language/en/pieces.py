@@ -116,14 +116,17 @@ def read_pieces(curator: Curator, text: str, before: str = "") -> list[Piece]:
 
 
 def _complete_word_count(read: int, at: int, total: int, opens: set[int]) -> int:
-    """How many of the words that were read make whole sentences; all of them where they are the last, or one sentence."""
+    """Return how many of the words that were read make whole sentences.
+
+    It is all of them where they are the last, or one sentence.
+    """
     if at + read >= total:
         return read
     return next((size for size in range(read, 0, -1) if at + size in opens), read)
 
 
 def _is_end(text: str, spans: Sequence[tuple[int, int]], at: int) -> bool:
-    """Whether a sentence ends right before a word."""
+    """Return whether a sentence ends right before a word."""
     (start, end), (following, _) = spans[at - 1], spans[at]
     if "\n" in text[end:following]:
         return True
@@ -165,13 +168,13 @@ def _may_start(words: Sequence[str], at: int, odds: float) -> bool:
 
 
 def _asks_at(words: Sequence[str], at: int) -> bool:
-    """Whether a question begins with a word, or right behind it where it only joins: ", so what …"."""
+    """Return whether a question begins with a word, or right behind it where it only joins: ", so what …"."""
     is_joint = words[at].lower() in _JOINTS and at + 1 < len(words)
     return words[at + is_joint].lower() in _ASKING
 
 
 def _begins_clause(words: Sequence[str], begun: int, at: int) -> bool:
-    """Whether "and I", "but my" or the like joins a clause of its own to one that is whole: each has its verb."""
+    """Return whether "and I", "but my" or the like joins a clause of its own to a whole one: each has its verb."""
     if words[at].lower() not in ("and", "but", "so") or at + 2 >= len(words) or not _SELF.match(words[at + 1].lower()):
         return False
     before, behind = _split_expanded_words(words[begun:at]), _split_expanded_words(words[at + 1 : at + _FAR])

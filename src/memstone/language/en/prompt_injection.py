@@ -63,7 +63,7 @@ def _blank_suspect_sentences(text: str) -> str:
 
 
 def _split_sentences(text: str) -> Iterator[str]:
-    """All of a text, cut where sentences end."""
+    """Yield all of a text, cut where sentences end."""
     at = 0
     for found in _SENTENCE.finditer(text):
         yield text[at : found.start()]
@@ -92,14 +92,14 @@ def own_words(text: str) -> str:
 
 
 def _wishes_to_forget(text: str) -> list[tuple[int, int]]:
-    """Sentences that ask to forget something: they say what it is."""
+    """Return sentences that ask to forget something: they say what it is."""
     if not may_forget(text):
         return []
     return [one.span() for one in _SENTENCE.finditer(text) if asks_to_forget(one[0].strip())]
 
 
 def _long_quotes(text: str) -> list[tuple[int, int]]:
-    """Quotations that are more than a name or a title."""
+    """Return quotations that are more than a name or a title."""
     if not any(mark in text for mark in _DOUBLE):
         return []
     found = [span for span in find_quotations(text) if not {text[span[0] - 1], text[span[0]]}.isdisjoint(_DOUBLE)]
@@ -122,7 +122,7 @@ def words_to_show(text: str, *, own: bool) -> str:
 
 
 def is_quoted(text: str, start: int, end: int) -> bool:
-    """Whether most of a stretch of a user's message is what others say in it."""
+    """Return whether most of a stretch of a user's message is what others say in it."""
     inside = sum(max(0, min(end, last) - max(start, first)) for first, last in handed_over(text))
     return inside * 2 > end - start
 
@@ -216,12 +216,12 @@ _DRAWN_IN: Final = re.compile(r"!\[[^\]\n]{0,100}\]\(\s*(?:https?:|data:|javascr
 
 
 def takes_over(text: str) -> bool:
-    """Whether a text speaks in the place of whoever gives orders here."""
+    """Return whether a text speaks in the place of whoever gives orders here."""
     return any(map(_TAKES_OVER.search, _text_variants(text)))
 
 
 def is_order(text: str) -> bool:
-    """Whether a sentence is an order, whoever it is about."""
+    """Return whether a sentence is an order, whoever it is about."""
     return (
         takes_over(text)
         or bool(_DRAWN_IN.search(_text_variants(text)[0]))
@@ -230,7 +230,7 @@ def is_order(text: str) -> bool:
 
 
 def is_suspicious(text: str) -> bool:
-    """Whether a sentence of somebody who is not the user orders something, or says of the user what only they may."""
+    """Return whether a sentence of others than the user orders something, or says of the user what only they may."""
     return is_order(text) or any(pattern.search(_text_variants(text)[-1]) for pattern in _CLAIMS)
 
 
@@ -238,7 +238,10 @@ _CLAIMS: Final = (_FOR_A_MACHINE, _HEARSAY, _SENSITIVE)
 
 
 def _text_variants(text: str) -> tuple[str, ...]:
-    """A sentence as it is written, and without what is there to hide what it says; of a very long one its two ends."""
+    """Return a sentence as it is written, and without what hides what it says.
+
+    Of a very long one it returns the two ends.
+    """
     return _deobfuscate_text(text if len(text) <= 2 * _LOOKED_AT else f"{text[:_LOOKED_AT]} {text[-_LOOKED_AT:]}")
 
 

@@ -111,7 +111,7 @@ _WHERE: Final[dict[str, str]] = {
 
 
 def found_in(text: str, speaker: str = USER) -> EntityFound:
-    """What a text names and how that is related; ``speaker`` is who "I" is, '' when nobody is to be learned about.
+    """Return what a text names and how that is related; ``speaker`` is who "I" is, '' if nobody is learned about.
 
     Pure, and made to be called before a transaction: nothing but the text decides.
     """
@@ -161,7 +161,7 @@ class _Sentence(NamedTuple):
     speaker: str
 
     def is_said(self, start: int, end: int) -> bool:
-        """Whether it is stated, not asked or imagined."""
+        """Return whether it is stated, not asked or imagined."""
         stop = _STOP.search(self.text, end)
         asked = stop is not None and stop[0] == "?"
         return not asked and _UNREAL.search(self.text, max(0, start - 60), start) is None
@@ -213,7 +213,7 @@ def _build_relation(rule: _Rule, source: str, kind: str, target: NameSpan, evide
 
 
 def _find_subject(sentence: _Sentence, at: int, verb: str) -> tuple[str, int, str]:
-    """Who stands before a verb: normal form, where that begins, and what it is; '' when nobody does."""
+    """Return who stands before a verb: normal form, where that begins, and what it is; '' when nobody does."""
     before = sentence.text[max(0, at - 40) : at]
     if verb in _NOUNS:
         own = re.search(r"\b(?:[Mm]y|I (?:have|got|started|landed|took|accepted)(?: an?| the| my)?)(?: new)? $", before)
@@ -276,7 +276,7 @@ _KIN_ASKED: Final = re.compile(
 
 
 def query_roles(text: str, speaker: str = USER) -> list[tuple[str, str]]:
-    """Whom a question means by what they are to somebody: "my sister" is whoever is ``sister_of`` the user."""
+    """Return whom a question means by what they are to somebody: "my sister" is whoever is ``sister_of`` the user."""
     asked = _KIN_ASKED.finditer(text.casefold())
     own = ("my", "our", "user's")
     found = [

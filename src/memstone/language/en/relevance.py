@@ -24,13 +24,13 @@ _NO_NAMES: Final = STOP_WORDS | frozenset(
 
 
 def is_english(question: str) -> bool:
-    """Whether a question has the little words of English."""
+    """Return whether a question has the little words of English."""
     words = question.lower().split()
     return sum(word.strip("?.,!'\"") in STOP_WORDS for word in words) >= _ENGLISH_SHARE * len(words)
 
 
 def names_asked(question: str) -> list[str]:
-    """Names in an English question; elsewhere a capital may mean no more than a noun."""
+    """Return names in an English question; elsewhere a capital may mean no more than a noun."""
     if not is_english(question):
         return []
     return [name for name in names_in(question) if name.casefold() not in _NO_NAMES]
@@ -75,12 +75,12 @@ FORMS: Final = 3
 
 
 def is_judged(question: str) -> bool:
-    """Whether the weights know how such a question is put: they were fitted to English ones."""
+    """Return whether the weights know how such a question is put: they were fitted to English ones."""
     return is_english(question)
 
 
 def question_cues(question: str, rarity: Mapping[str, float]) -> list[float]:
-    """How a question is put: first what is asked for (``ASKED_FOR`` kinds), then everything else."""
+    """Return how a question is put: first what is asked for (``ASKED_FOR`` kinds), then everything else."""
     kinds = [1.0 if kind.search(question) else 0.0 for kind in _KINDS]
     unheard = rarity.get(UNHEARD, 0.0) or 1.0
     lines = [rarity.get(word, unheard) for word in query_terms(question)]
@@ -109,7 +109,7 @@ def memory_forms(text: str) -> list[float]:
 
 
 def is_light_term(word: str) -> bool:
-    """Whether a word, as it is indexed, says little about what a text is about."""
+    """Return whether a word, as it is indexed, says little about what a text is about."""
     return is_light(word) or word in _common_terms()
 
 

@@ -87,7 +87,7 @@ _EVERYTHING: Final = re.compile(
 
 
 def forgets_everything(text: str) -> bool:
-    """Whether a plain sentence asks to forget all there is, and not something of it."""
+    """Return whether a plain sentence asks to forget all there is, and not something of it."""
     return bool(_EVERYTHING.match(_FORGET_END.sub("", text.rstrip(" .!?"))))
 
 
@@ -241,7 +241,7 @@ def _format_recipe(text: str, found: re.Match[str], who: str) -> str:
 
 
 def _goal_in_third_person(goal: str) -> str:
-    """Such as "make my bread", said of somebody else."""
+    """Return something such as "make my bread", said of somebody else."""
     return clause_to_third_person(f"I {goal}", "").strip().rstrip(".")
 
 
@@ -281,7 +281,7 @@ def _as_fact(what: str, who: str) -> str:
 
 
 def asks_to_forget(sentence: str) -> bool:
-    """Tell whether a sentence asks to forget something, or all there is."""
+    """Return whether a sentence asks to forget something, or all there is."""
     if not may_forget(sentence):
         return False
     text = expand_contractions(sentence)
@@ -289,10 +289,10 @@ def asks_to_forget(sentence: str) -> bool:
 
 
 def may_forget(text: str) -> bool:
-    """Tell whether a message has a word by which somebody asks to forget something; most have none."""
+    """Return whether a message has a word by which somebody asks to forget something; most have none."""
     return _MAY_FORGET.search(text) is not None
 
 
 def asks_to_forget_all(text: str) -> bool:
-    """Tell whether a sentence of a text asks to forget all there is."""
+    """Return whether a sentence of a text asks to forget all there is."""
     return any(forgets_everything(expand_contractions(one.strip())) for one in split_sentences(text))

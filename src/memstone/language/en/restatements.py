@@ -84,7 +84,10 @@ def _find_restatements(message: str) -> Iterator[RestatedSentence]:
 
 
 def _extract_agreement(text: str) -> str:
-    """A decision that is called one: "We agreed on X", "As agreed, we will do X"; "we will do X" alone is a proposal."""
+    """Return a decision that is called one: "We agreed on X", "As agreed, we will do X".
+
+    "We will do X" alone is a proposal.
+    """
     found = _AGREED.match(text)
     if found is None or _ADVICE.search(text):
         return ""

@@ -125,7 +125,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence asks something."""
+    """Return whether a sentence asks something."""
     return sentence.rstrip("\"') ").endswith("?") or bool(_QUESTION.match(sentence) or _INVERTED.match(sentence))
 
 
@@ -137,7 +137,7 @@ _COURTESIES: Final = frozenset(_DATA["courtesies"].split())
 
 
 def tells_nothing(text: str) -> bool:
-    """Whether a text is nothing but courtesies."""
+    """Return whether a text is nothing but courtesies."""
     return all(word in _COURTESIES for word in _WORD.findall(text.lower()))
 
 
@@ -152,7 +152,10 @@ _FEWEST: Final = 2
 
 
 def speakers_from(message: str) -> int:
-    """Where the first of several speakers begins; -1 where only one speaks. A list of "Name: Ana, City: Rome" is no talk."""
+    """Return where the first of several speakers begins; -1 where only one speaks.
+
+    A list of "Name: Ana, City: Rome" is no talk.
+    """
     if message.count(":") < _FEWEST:
         return -1
     found = [(match["label"].lower(), match.start()) for match in _LABEL.finditer(message)]
@@ -175,7 +178,7 @@ _MONTHS: Final = frozenset(
 
 
 def begins_with(text: str, name: str) -> bool:
-    """Whether a text is told about somebody of this name, or about somebody of theirs; not only to them."""
+    """Return whether a text is told about somebody of this name, or about somebody of theirs; not only to them."""
     found = _name_pattern(name).match(text) if name else None
     return found is not None and _GOES_ON.match(text, found.end()) is not None
 

@@ -136,7 +136,7 @@ def _build_sentences(talk: _Talk) -> list[Sentence]:
 
 
 def is_idle(message: Message, before: str, curator: Curator) -> bool:
-    """Whether the curator finds nothing to remember in any sentence of a short message, and nothing that happened.
+    """Return whether the curator finds nothing to remember in a short message, and nothing that happened.
 
     A longer question or task often tells something on the way, and a message in two languages is hardly read.
     """
@@ -164,7 +164,7 @@ def _read_turn_pieces(turns: Sequence[Message], curator: Curator | None) -> dict
 
 
 def _join_fragments(text: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """Sentences with what hangs on them: a few words without a verb, and what follows a date such as "2. März"."""
+    """Join sentences with what hangs on them: a few words without a verb, and what follows a date such as "2. März"."""
     last: Span | None = None
     for span in spans:
         if last is not None and "\n" not in text[last.end : span.start] and _goes_on(last.text, span.text):
@@ -207,7 +207,10 @@ def _told_sentence(talk: _Talk, span: Span, number: int, at: int) -> Sentence:
 
 
 def _apply_curator_verdict(sentence: Sentence, pieces: Sequence[Piece]) -> Sentence:
-    """A sentence as the curator has it; of an assistant, who is not the one to be remembered, less is believed."""
+    """Return a sentence as the curator has it.
+
+    Less is believed of an assistant, who is not the one to be remembered.
+    """
     main = max(pieces, key=lambda one: min(one.end, sentence.end) - max(one.start, sentence.start))
     own = sentence.role == "user"
     is_stored = own and max(one.keep for one in pieces) >= KEEP and not sentence.asks
@@ -219,7 +222,7 @@ def _apply_curator_verdict(sentence: Sentence, pieces: Sequence[Piece]) -> Sente
 
 
 def _says_little(sentence: Sentence) -> bool:
-    """Whether a sentence that nobody has read tells nothing, by its words."""
+    """Return whether a sentence that nobody has read tells nothing, by its words."""
     too_little = len(sentence.terms) < _LEAST_TERMS or len(sentence.text.split()) > _MOST_WORDS
     few = len(strip_filler(sentence.text).split()) < _LEAST_WORDS
     return sentence.asks or too_little or few or _TOLD_UNREAL.match(sentence.text) is not None

@@ -35,7 +35,7 @@ _COMPOUND: Final = re.compile(r"\b(" + "|".join(_TENS) + r")[ -](" + "|".join(_O
 
 
 def spelled_digits(text: str) -> str:
-    """Compound numerals as digits: "twenty-eight" is 28, "six hundred and forty" is 640, "fifteen grand" 15000."""
+    """Write compound numerals as digits: "twenty-eight" is 28, "six hundred and forty" 640, "fifteen grand" 15000."""
     text = _COMPOUND.sub(lambda match: str(int(NUMERALS[match[1]]) + int(NUMERALS[match[2]])), text)
     text = _HUNDREDS.sub(_convert_hundreds, text) if "hundred" in text else text
     return _GRAND.sub(_convert_thousands, text) if "thousand" in text or "grand" in text else text
@@ -75,7 +75,7 @@ _CANCELLED: Final = compile_with_clues(rf"\b(?:not|never|no longer)(?: \w+)? (?!
 
 
 def polarity_of(clause: str) -> int:
-    """-1 when a clause denies, ends or dislikes something, else +1; "never stopped" is a yes."""
+    """Return -1 when a clause denies, ends or dislikes something, else +1; "never stopped" is a yes."""
     cleaned = _NOT_NEGATIVE.sub(" ", clause)
     if not _AGAINST.search(cleaned) and not _NEGATION.search(cleaned):
         return 1
@@ -83,12 +83,12 @@ def polarity_of(clause: str) -> int:
 
 
 def is_negated(clause: str) -> bool:
-    """Whether a clause holds a negation."""
+    """Return whether a clause holds a negation."""
     return bool(_NEGATION.search(_NOT_NEGATIVE.sub(" ", clause)))
 
 
 def has_ending_word(clause: str) -> bool:
-    """Whether a clause ends something."""
+    """Return whether a clause ends something."""
     return bool(_ENDS.search(_NOT_NEGATIVE.sub(" ", clause)))
 
 
@@ -96,7 +96,7 @@ _LIGHT_TOKENS: Final = frozenset(stem_word(word) for word in LIGHT) | LIGHT
 
 
 def is_light(word: str) -> bool:
-    """Whether a token says little."""
+    """Return whether a token says little."""
     return word in _LIGHT_TOKENS or word[:1].isdigit()
 
 

@@ -71,7 +71,7 @@ class DatedText:
         return (self.words_before(at) or [""])[-1]
 
     def tense(self, match: re.Match[str]) -> int | None:
-        """What the nearest verb of the sentence says: -1 past, 0 present, 1 future, ``None`` if no verb is known."""
+        """Return what the nearest verb of the sentence says: -1 past, 0 present, 1 future, ``None`` without one."""
         words = [word for word in self.words_before(match.start()) if word != "the"]
         if words[-1:] == ["since"]:
             return -1
@@ -81,11 +81,11 @@ class DatedText:
         return None if tense == -1 and not _LEADING_ON.isdisjoint(words[-1:]) else tense
 
     def is_past(self, tense: int | None) -> bool:
-        """Whether a place with this tense lies in the past; without past or future, what was agreed on."""
+        """Return whether a place with this tense lies in the past; without past or future, what was agreed on."""
         return (tense or (-1 if self.looks_back else 1)) < 0
 
     def has_doubts(self, match: re.Match[str]) -> bool:
-        """Whether the sentence names a year, which is likely to be meant here too, or speaks of a habit."""
+        """Return whether the sentence names a year, which is likely to be meant here too, or speaks of a habit."""
         return any(_YEAR_OR_HABIT.search(part) for part in self._around(match))
 
     def _around(self, match: re.Match[str]) -> tuple[str, str]:

@@ -65,7 +65,7 @@ _NOT_PAST: Final = frozenset(
 
 
 def third_person(verb: str) -> str:
-    """``work`` becomes ``works``."""
+    """Return the third person: ``work`` becomes ``works``."""
     if verb in AUXILIARIES:
         return AUXILIARIES[verb]
     if verb.endswith(("s", "x", "z", "ch", "sh", "o")):
@@ -76,7 +76,7 @@ def third_person(verb: str) -> str:
 
 
 def is_past(verb: str) -> bool:
-    """Whether a form is past by itself."""
+    """Return whether a form is past by itself."""
     return verb in IRREGULAR_PAST or (verb.endswith("ed") and len(verb) > 3 and verb not in _NOT_PAST)
 
 
@@ -105,12 +105,12 @@ def _base_form_candidates(word: str, ending: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def is_verb(word: str) -> bool:
-    """Whether a word can be a form of a known verb."""
+    """Return whether a word can be a form of a known verb."""
     return lemmatize_verb(word) in VERBS or word in FINITE
 
 
 def finite_at(words: list[str]) -> int:
-    """Where the verb of a clause stands whose subject comes first; -1 when there is none.
+    """Return where the verb of a clause stands whose subject comes first; -1 when there is none.
 
     A plain form counts only after a plural ("our tests use"), and a form in -s not right before a verb ("my walks are").
     """
@@ -181,7 +181,10 @@ def clause_to_third_person(clause: str, who: str, *, past: bool = False) -> str:
 
 
 def name_speaker_in_clause(clause: str, who: str) -> str:
-    """A clause with a subject of its own ("Red wine gives me migraines"): the first word for the speaker is their name."""
+    """Name the speaker in a clause with a subject of its own ("Red wine gives me migraines").
+
+    The first word for the speaker becomes their name.
+    """
     words = clause.split()
     for at, word in enumerate(words):
         bare, tail = _split_punctuation(word)
@@ -233,7 +236,7 @@ def _reword_predicate(words: list[str], who: str, *, present_allowed: bool) -> l
 
 
 def _without_just(words: list[str], at: int) -> tuple[list[str], int]:
-    """Before what somebody does or likes in general, "just" says nothing."""
+    """Remove "just", which says nothing before what somebody does or likes in general."""
     before = [word for word in words[:at] if word.lower() not in ("just", "simply", "actually", "basically")]
     return [*before, *words[at:]], len(before)
 
@@ -242,7 +245,7 @@ _WANTING: Final = frozenset("want need hope plan love like prefer enjoy".split()
 
 
 def _conjugate_later_verbs(words: list[str]) -> list[str]:
-    """Such as "went to a class and want to go again": after what was done, what is wanted or done now."""
+    """Conjugate what is wanted or done now after what was done: "went to a class and want to go again"."""
     for at in range(len(words) - 2):
         if words[at].lower() not in ("and", "but"):
             continue
@@ -270,7 +273,7 @@ _NOT_BEFORE_VERB: Final = frozenset(
 
 
 def _conjugate_joined_verbs(words: list[str]) -> list[str]:
-    """Such as "lives in Oslo and work at Acme": a verb after "and" follows the first one.
+    """Conjugate a verb after "and" as the first one: "lives in Oslo and work at Acme".
 
     Not where the verb belongs to something else: "likes to sing and dance", "does not eat or drink", "for fun and work".
     """
@@ -293,12 +296,12 @@ _LIFE: Final = re.compile(r"(?:live|work|study|teach) (?:in|at|as|for|with|near|
 
 
 def _goes_on_living(words: list[str], at: int) -> bool:
-    """Such as "is 41, live in Leeds": where and as what somebody lives needs no "and"."""
+    """Return whether it says where or as what somebody lives, which needs no "and": "is 41, live in Leeds"."""
     return bool(_LIFE.match(" ".join(words[at : at + 2])))
 
 
 def _listed_before(words: list[str], at: int) -> None:
-    """Such as "watches films, hike, and cooks": what stands between commas follows too."""
+    """Conjugate what stands between commas, too: "watches films, hike, and cooks"."""
     for between in range(1, at + 1):
         word, tail = _split_punctuation(words[between])
         if tail == "," and words[between - 1].endswith(",") and word.lower() in COMMON_VERBS:
@@ -306,7 +309,7 @@ def _listed_before(words: list[str], at: int) -> None:
 
 
 def _goes_on(words: list[str], at: int) -> bool:
-    """Return a noun list ("guitar and work") ends or has a comma where a verb would go on."""
+    """Return whether it goes on as a verb does; a noun list ("guitar and work") ends or has a comma."""
     before = words[at - 1].lower() if at else ""
     return not words[at + 1].endswith(",") and before not in _NOT_BEFORE_VERB
 
@@ -347,13 +350,13 @@ def _replace_pronouns(words: list[str], who: str, *, of_others: bool = False) ->
 
 
 def _is_own_kin(words: list[str], at: int) -> bool:
-    """Such as "for my sister and my brother": nobody takes the brother for the sister's."""
+    """Return whether it is kin of the speaker's own: in "for my sister and my brother" he is not the sister's."""
     following = (_split_punctuation(word)[0].lower().removesuffix("'s") for word in words[at + 1 : at + 3])
     return words[at].lower() == "my" and any(word in KIN and word != "team" for word in following)
 
 
 def _is_one_who_acts(words: list[str], at: int) -> bool:
-    """Not the first half of a word pair such as "family trip" or "pet store", as far as the next word tells."""
+    """Return whether it is not the first half of a pair such as "family trip" or "pet store", by the next word."""
     following = (
         _split_punctuation(words[at + 1])[0].lower()
         if at + 1 < len(words) and not _split_punctuation(words[at])[1]

@@ -18,7 +18,7 @@ _TELLING: Final = 4
 
 
 def by_keywords(query: str, rows: Iterable[FoundMemory]) -> list[tuple[FoundMemory, int]]:
-    """Rows with their points: most points first, then newest; rows without any point are left out.
+    """Return rows with their points: most points first, then newest; rows without any point are left out.
 
     Without a query there is nothing to give points for: all rows come, newest first.
     """
@@ -40,7 +40,7 @@ def _sort_by_score(scored: Iterable[tuple[FoundMemory, int]]) -> list[tuple[Foun
 
 
 def by_word_starts(query: str, rows: Iterable[FoundMemory]) -> list[tuple[FoundMemory, int]]:
-    """Rows in which words begin as telling words of the query do, by how many do; of equals the newest first.
+    """Return rows in which words begin as telling words of the query do, by how many do; of equals the newest first.
 
     Telling are words of four letters and more that are not in every sentence.
     """
@@ -63,7 +63,7 @@ class _Query:
         self._words = _query_words(self.text)
 
     def points(self, text: str, key: str | None, metadata: dict[str, Any] | None) -> int:
-        """20 when the whole query occurs; for each of its words 6 in the key, else 3 a time."""
+        """Return 20 when the whole query occurs; for each of its words 6 in the key, else 3 a time."""
         if not self.text:
             return 0
         name = (key or "").lower()
@@ -127,5 +127,5 @@ _ALMOST: Final = 1e-6
 
 
 def is_heard(rarity: float, unheard: float) -> bool:
-    """Whether a word of this rarity has been said at all."""
+    """Return whether a word of this rarity has been said at all."""
     return rarity < unheard - _ALMOST

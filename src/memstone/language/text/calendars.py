@@ -95,7 +95,7 @@ def _forms(language: str) -> tuple[_Form, ...]:
 
 @cache
 def _languages_by_clue() -> dict[str, frozenset[str]]:
-    """Words of which every text has one that names a time in a language: names, and the longest word of a phrase."""
+    """Return words, one of which every text has that names a time in a language: names, and long words of phrases."""
     found = dict[str, set[str]]()
     for language, listed in _languages().items():
         phrases = (_WORD.findall(fold_letters(phrase)) for phrase in listed["relative"])

@@ -46,7 +46,7 @@ class CluedPattern:
         return self.pattern.sub(replacement, text) if self.may_match(text) else text
 
     def may_match(self, text: str) -> bool:
-        """Whether a text holds a clue, or the pattern has none."""
+        """Return whether a text holds a clue, or the pattern has none."""
         if self.folds:
             if not text.isascii():  # some letters of other scripts count as "i" or "s" where case does not matter
                 return True
@@ -55,7 +55,7 @@ class CluedPattern:
 
 
 def is_possible(text: str, clues: tuple[str, ...]) -> bool:
-    """Whether what has these clues can match a text: it holds one of them, or there are none."""
+    """Return whether what has these clues can match a text: it holds one of them, or there are none."""
     for clue in clues:  # twice as fast as any() over a generator
         if clue in text:
             return True
@@ -69,7 +69,7 @@ def compile_with_clues(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> CluedPa
 
 
 def clues_of(pattern: re.Pattern[str]) -> frozenset[str]:
-    """Strings of which every match holds at least one, in lower case where case does not matter; none if unknown."""
+    """Return strings of which every match holds one or more, in lower case if case does not matter; none if unknown."""
     if pattern.flags & re.VERBOSE:
         return _NONE
     try:
@@ -91,7 +91,7 @@ class _Branch:
     found: list[frozenset[str]] = field(default_factory=list)
 
     def close(self) -> None:
-        """The literal text ends here."""
+        """End the literal text here."""
         if len(self.literal) >= _SHORTEST:
             self.found.append(frozenset({self.literal}))
         self.literal = ""
@@ -127,7 +127,7 @@ class _Reader:
         return kind, found[kind]
 
     def _alternatives(self) -> frozenset[str]:
-        """Up to the end of the group or pattern: one clue of each alternative, or none at all."""
+        """Return one clue of each alternative up to the end of the group or pattern, or none at all."""
         branches = [_Branch()]
         while True:
             kind, text = self._next()
@@ -146,7 +146,7 @@ class _Reader:
                 raise _Strange
 
     def _is_optional(self) -> bool | None:
-        """Whether the part just read may be missing; None where nothing counts it."""
+        """Return whether the part just read may be missing; None where nothing counts it."""
         at = self._at
         kind, text = self._next()
         if kind != "counted":
@@ -171,19 +171,19 @@ class _Reader:
             branch.found.append(clues)
 
     def skip_branch(self, branch: _Branch, text: str) -> None:
-        """What is only looked at beside a match: it says nothing of the match, and takes no letter of it."""
+        """Skip what is only looked at beside a match: it says nothing of the match, and takes no letter of it."""
         del text
         branch.close()
         self._alternatives()
 
     def gap(self, branch: _Branch, text: str) -> None:
-        """A letter that can be many."""
+        """Read a letter that can be many."""
         del text
         self._is_optional()
         branch.close()
 
     def edge(self, branch: _Branch, text: str) -> None:
-        """A place between letters: the literal text goes on behind it."""
+        """Read a place between letters: the literal text goes on behind it."""
 
 
 _READ: Final[dict[str, Callable[[_Reader, _Branch, str], None]]] = {
@@ -201,7 +201,7 @@ def _count_letters(clue: str) -> int:
 
 
 def _drop_redundant_clues(clues: Iterable[str]) -> list[str]:
-    """Without clues that hold another one."""
+    """Remove clues that hold another one."""
     remaining: list[str] = []
     for clue in sorted(set(clues), key=len):
         if not any(shorter in clue for shorter in remaining):

@@ -63,7 +63,7 @@ def _function_words() -> tuple[frozenset[str], re.Pattern[str]]:
 
 @cache
 def _telling_words() -> tuple[frozenset[str], frozenset[str]]:
-    """The small words of other languages that are none in English, and those of English alone, as they are written."""
+    """Return the small words of other languages that are none in English, and those of English alone, as written."""
     others = {
         word
         for language, kinds in _load_words().items()
@@ -167,6 +167,6 @@ def _has_form(word: str, alike: Sequence[str], text: str) -> bool:
 
 
 def _is_form(one: str, other: str) -> bool:
-    """Whether two words begin alike, as the forms of one do."""
+    """Return whether two words begin alike, as the forms of one do."""
     least = max(_SYLLABLES if _HANGUL.match(one) else _BEGINNING, (max(len(one), len(other)) + 1) // 2)
     return one[:least] == other[:least] and len(one) >= least and len(other) >= least

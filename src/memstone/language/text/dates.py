@@ -60,7 +60,7 @@ def shift_date(day: date, unit: str, count: int) -> date:
 
 
 def span_between(one: date, other: date) -> Stretch:
-    """From the earlier to the later day."""
+    """Return the stretch from the earlier to the later day."""
     return Stretch(min(one, other), max(one, other), Grain.SPAN)
 
 

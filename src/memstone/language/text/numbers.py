@@ -117,7 +117,7 @@ class _ConversationNumbers:
         self._resolve, self._knows_words = resolve, knows_words
 
     def has(self, value: float) -> bool:
-        """Whether a number was said, in digits or in words, or follows as a year."""
+        """Return whether a number was said, in digits or in words, or follows as a year."""
         if value in self._all or (value.is_integer() and str(int(value)) in self._digits):
             return True
         if value in _YEARS and self._has_year(int(value)):
@@ -126,7 +126,7 @@ class _ConversationNumbers:
         return unread and value <= _FEW
 
     def has_time(self, hour: int, minute: int) -> bool:
-        """Whether a time of day was said, by either clock."""
+        """Return whether a time of day was said, by either clock."""
         if hour > 2 * _NOON:
             return False
         hours = {hour, hour - _NOON, hour + 1, hour + 1 - _NOON} if minute in _MINUTES else {hour, hour - _NOON}
@@ -134,7 +134,7 @@ class _ConversationNumbers:
         return is_known and (minute in _MINUTES or self.has(float(minute)))
 
     def has_date(self, year: int, month: int, day: int, used: set[int]) -> bool:
-        """Whether a date was said, in full or in part, or may have been counted from the day of the conversation.
+        """Return whether a date was said, in full or in part, or may have been counted from the conversation's day.
 
         ``used`` are the days of all dates that the text names.
         """

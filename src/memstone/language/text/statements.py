@@ -87,7 +87,7 @@ def parts_of(text: str) -> list[str]:
 
 
 def is_denied(text: str) -> bool:
-    """Whether a statement says that something is not so, or no longer."""
+    """Return whether a statement says that something is not so, or no longer."""
     sentence = _IDIOM.sub(" ", _LEADING.sub("", text)).replace("\u2019", "'")
     words = [word.lower() for word in _TOKEN.findall(sentence)]
     if any(word in _DENIES or word.endswith("n't") for word in words):
@@ -96,7 +96,7 @@ def is_denied(text: str) -> bool:
 
 
 def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
-    """Whether a statement of the user was said of somebody whom the statement does not mention.
+    """Return whether a statement of the user was said of somebody whom the statement does not mention.
 
     Who "he" or "her" is may stand ``around`` the clause: where the user speaks of themselves, it may be their dog.
     """
@@ -115,7 +115,7 @@ def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
 
 
 def _owns_something(words: Sequence[str]) -> bool:
-    """Whether something of the user's own is spoken of, and not only somebody near them: "he raised my dose"."""
+    """Return whether something of the user's own is spoken of, and not only somebody near them: "he raised my dose"."""
     behind = (
         words[at + 1 : at + 1 + _NAMED_WITHIN] for at, word in enumerate(words) if word in _FIRST_PERSON_POSSESSIVES
     )
@@ -123,7 +123,7 @@ def _owns_something(words: Sequence[str]) -> bool:
 
 
 def is_of_the_speaker(clause: str) -> bool:
-    """Whether somebody speaks of themselves, and not of the one they talk to."""
+    """Return whether somebody speaks of themselves, and not of the one they talk to."""
     words = {word.lower() for word in _TOKEN.findall(clause.replace("\u2019", "'"))}
     return bool(words & _OWN) and not words & _YOURS
 

@@ -82,7 +82,7 @@ def _vowel_pattern(word: str) -> str:
 
 
 def _porter_measure(word: str) -> int:
-    """How often consonants follow vowels: roughly the number of syllables."""
+    """Return how often consonants follow vowels: roughly the number of syllables."""
     return _vowel_pattern(word).count("vc")
 
 
@@ -92,7 +92,7 @@ def _ends_short(word: str) -> bool:
 
 
 def _strip_plural(word: str) -> str:
-    """Step 1a."""
+    """Do step 1a."""
     if word.endswith(("sses", "ies")):
         return word[:-2]
     if word.endswith("s") and not word.endswith("ss"):
@@ -101,7 +101,7 @@ def _strip_plural(word: str) -> str:
 
 
 def _past_and_gerund(word: str) -> str:
-    """Step 1b."""
+    """Do step 1b."""
     if word.endswith("eed"):
         return word[:-1] if _porter_measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
@@ -112,7 +112,7 @@ def _past_and_gerund(word: str) -> str:
 
 
 def _restore_ending(word: str) -> str:
-    """Step 1b, second half: what is left of "hoped" and "hopped" gets its true ending back."""
+    """Do step 1b, second half: what is left of "hoped" and "hopped" gets its true ending back."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if word[-2:-1] == word[-1] and word[-1] not in "aeioulsz" and _vowel_pattern(word).endswith("cc"):
@@ -134,7 +134,7 @@ def _replace_ending(word: str, endings: dict[str, str], ends: tuple[str, ...], a
 
 
 def _trim_final_letters(word: str) -> str:
-    """Step 5: a final e, then one l of a final double l."""
+    """Do step 5: remove a final e, then one l of a final double l."""
     if word.endswith("e"):
         base = word[:-1]
         measure = _porter_measure(base)

@@ -51,7 +51,7 @@ def _chunk_pattern(inside: str, more: str = "") -> re.Pattern[str]:
 
 @cache
 def _wide_chunks() -> re.Pattern[str]:
-    """For texts beyond ASCII; compiled when the first one comes, because that takes as long as all other imports."""
+    """Compile the pattern for texts beyond ASCII when one comes, because that takes as long as all other imports."""
     inside = rf"[^\x00-/:-\^`{{-\x7f{UNSPACED}{FLAG_LETTERS}]"
     return _chunk_pattern(inside, f"| [{UNSPACED}]+ | [{FLAG_LETTERS}]{{1,2}}")
 
@@ -211,7 +211,7 @@ def _mark_variants(word: str) -> list[str]:
 
 
 def _often_joined(word: str, parts: list[str]) -> bool:
-    """Return true for e-mail, wi-fi and t-shirt, which many write as one word."""
+    """Return whether many write it as one word, as e-mail, wi-fi and t-shirt."""
     first, *rest = parts
     hyphen = len(rest) == 1 and word == f"{first}-{rest[0]}"
     return hyphen and "".join(parts).isalpha() and min(map(len, parts)) <= _SHORT_PART

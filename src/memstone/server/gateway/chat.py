@@ -53,7 +53,7 @@ class Switches:
 
     @classmethod
     def of(cls, headers: Mapping[str, str], policy: Policy, *, agent_route: bool = False) -> Switches:
-        """From the header of a request; the settings have the last word."""
+        """Read the header of a request; the settings have the last word."""
         wishes = _memory_options(headers)
         off = bool(wishes & _OFF) or not is_understood(headers) or _old_header_value(headers) in _ON
         wanted = policy.retrieval.token_budget > 0 and not off
@@ -67,7 +67,10 @@ class Switches:
 
 
 def is_understood(headers: Mapping[str, str]) -> bool:
-    """Whether the headers say something that is known; whoever wrote something else wanted less memory, not more."""
+    """Return whether the headers say something that is known.
+
+    Whoever wrote something else wanted less memory, not more.
+    """
     return _memory_options(headers) <= _ON | _OFF | {_NO_SHOWING, _NO_LEARNING} and (
         not headers.get(SCOPE_HEADER, "").strip() or scope_of(headers) is not None
     )
@@ -153,7 +156,7 @@ class GatewayChat:
     recall_ms: float = 0.0
 
     async def recall(self) -> None:
-        """Settings, gate and search, up to a deadline; whatever goes wrong, the chat goes on without them.
+        """Read settings, ask the gate and search, up to a deadline; whatever goes wrong, the chat goes on without them.
 
         What needs no search has some time more: it is cheap, and matters most.
         """
@@ -226,7 +229,7 @@ class GatewayChat:
         return None if should_inject(self.dialect.get_messages(self.body), enabled=True) else Skip.NO_MESSAGES
 
     async def _may_search(self) -> bool:
-        """Tell whether the model may look for itself, although nothing is shown to it.
+        """Return whether the model may look for itself, although nothing is shown to it.
 
         The two switches of an agent are independent, but none of them overrules a user who wants no memory at all.
         """
@@ -268,12 +271,15 @@ class GatewayChat:
             self.tool = None
 
     def _search_options(self) -> dict[str, Any]:
-        """Where is looked, and how: an agent is always behind the gate."""
+        """Return where to look, and how: an agent is always behind the gate."""
         gate = {"gate": "heuristic"} if self.by_agent and self.policy.retrieval.gate in _ALWAYS else {}
         return {**self.who.reach(self.by_agent), **self._scope(), **gate}
 
     def _scope(self) -> dict[str, Any]:
-        """How far is looked; one session alone only where the request names one, for others have said nothing yet."""
+        """Return how far to look.
+
+        It is one session alone only where the request names one, for others have said nothing yet.
+        """
         asked = scope_of(self.headers)
         scope = asked or self.policy.retrieval.scope
         if scope == "session":
@@ -340,7 +346,7 @@ class GatewayChat:
         return {**body, _CONTINUES: ended or named}
 
     async def ends(self, began: str, ended: str) -> None:
-        """An answer that began under one number ends under another."""
+        """Note that an answer that began under one number ends under another."""
         if began != ended:
             await self._in_time(self._engine.ask(note_end, began, ended, self.who.user_id))
 
@@ -358,7 +364,7 @@ class GatewayChat:
         return self.caller.engine
 
     def record_unreadable(self, error: Exception) -> None:
-        """Something passes by that memory cannot read; the chat goes on, and it is counted."""
+        """Count something that passes by and that memory cannot read; the chat goes on."""
         SKIPPED.labels(Skip.UNREADABLE).inc()
         log.warning("memory.chat.unread", kind=type(error).__name__, model=self._model)
 
@@ -426,7 +432,7 @@ class GatewayChat:
 
 
 def _is_told(runtime: Runtime, scope: Scope) -> bool:
-    """Whether it is known what holds for somebody; while it cannot be read they may have switched memory off."""
+    """Return whether it is known what holds for somebody; while it cannot be read they may have switched memory off."""
     version, known = runtime.tunings.versions.get(runtime.tenant_id), runtime.tunings.policies
     who = (runtime.tenant_id, scope.user_id, scope.agent_id, scope.run_id)
     return version is not None and (not version[0] or who in known)

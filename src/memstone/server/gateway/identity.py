@@ -39,11 +39,14 @@ class Who:
         return self.user_id is not None
 
     def scope(self) -> dict[str, Any]:
-        """Where what is said now belongs."""
+        """Return where what is said now belongs."""
         return {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id}
 
     def reach(self, by_agent: bool) -> dict[str, Any]:  # noqa: FBT001 - the one thing it is asked
-        """Where is looked: everything of the user, whichever session it was said in; an agent sees only its own."""
+        """Return where to look: everything of the user, whichever session it was said in.
+
+        An agent sees only its own.
+        """
         return {"user_id": self.user_id, "agent_id": self.agent_id if by_agent else None}
 
 

@@ -23,7 +23,10 @@ class Outages:
         return ModelOutage(self, whom)
 
     def begins(self, whom: Hashable) -> None:
-        """Somebody fails, and not because of memory. Callers name models as they like, so not all are kept."""
+        """Note that somebody fails, and not because of memory.
+
+        Callers name models as they like, so not all are kept.
+        """
         now = self._now()
         self._until.pop(whom, None)
         stored = {one: until for one, until in self._until.items() if until > now}
@@ -32,11 +35,11 @@ class Outages:
         self._until = {**stored, whom: now + SECONDS}
 
     def ends(self, whom: Hashable) -> None:
-        """Somebody has answered."""
+        """Note that somebody has answered."""
         self._until.pop(whom, None)
 
     def has(self, whom: Hashable) -> bool:
-        """Whether somebody failed so a moment ago, and has not answered since."""
+        """Return whether somebody failed so a moment ago, and has not answered since."""
         return self._until.get(whom, 0.0) > self._now()
 
 
@@ -53,9 +56,9 @@ class ModelOutage:
         return self.known.has(self.whom)
 
     def begins(self) -> None:
-        """They fail, and not because of memory."""
+        """Note that they fail, and not because of memory."""
         self.known.begins(self.whom)
 
     def ends(self) -> None:
-        """They have answered."""
+        """Note that they have answered."""
         self.known.ends(self.whom)

@@ -99,7 +99,10 @@ async def relay_full_answer(
 async def relay_stream(
     exchange: GatewayChat, rounds: Rounds, response: httpx2.Response, tasks: Tasks, about: About
 ) -> Response:
-    """An answer in pieces. While a model may search first, it has not begun, and may still be refused as a whole."""
+    """Return an answer in pieces.
+
+    While a model may search first, it has not begun, and may still be refused as a whole.
+    """
     pieces, first = stream_answer(exchange, rounds, response, tasks), b""
     if exchange.tool is not None:
         try:
@@ -166,7 +169,7 @@ class _StreamListener:
         await self.exchange.store_answer(self.answer.full_text, self.tasks)
 
     def close(self) -> None:
-        """The stream is over: if nothing was kept the caller has gone, and nobody waits any more."""
+        """End the stream: if nothing was kept the caller has gone, and nobody waits any more."""
         if not self.is_stored:
             self.is_stored = True
             CUT.labels("caller").inc()

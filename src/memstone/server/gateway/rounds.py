@@ -57,7 +57,7 @@ class RoundRefused(Exception):
 
 
 def is_stream(response: httpx2.Response) -> bool:
-    """Whether an answer comes in events, as was asked; some services answer as a whole nevertheless."""
+    """Return whether an answer comes in events, as was asked; some services answer as a whole nevertheless."""
     kind = response.headers.get("content-type", "").lower()
     return response.status_code == _OK and not kind.startswith("application/json")
 
@@ -91,7 +91,7 @@ class Rounds:
     plain: Body = field(init=False)
 
     def __post_init__(self) -> None:
-        """What is asked for when nothing of memory is taken."""
+        """Set what is asked for when nothing of memory is taken."""
         self.plain = self.body
 
     @property
@@ -131,7 +131,10 @@ class Rounds:
         return await self._without_memory(failed=response.status_code == _FAILED)
 
     def _is_refusal(self, response: httpx2.Response) -> bool:
-        """Whether it may be what memory has added that is not taken. Some services fail at it, others at everything."""
+        """Return whether it may be what memory has added that is not taken.
+
+        Some services fail at it, others at everything.
+        """
         return response.status_code in _NOT_TAKEN or (response.status_code == _FAILED and not self.outage.is_on)
 
     async def _without_memory(self, *, failed: bool) -> httpx2.Response:
@@ -253,7 +256,7 @@ class _Round:
             self.buffered.append(event)
 
     def _look(self, found: dict[str, Any]) -> None:
-        """What an event says about the answer."""
+        """Note what an event says about the answer."""
         for place, name in self.rounds.tool_dialect.begins(found):
             self._note_call_start(place, name)
         if self.rounds.last:
@@ -264,7 +267,7 @@ class _Round:
             self.speaking = len(self.answer.full_text) > _PREAMBLE
 
     def _note_call_start(self, place: int, name: str) -> None:
-        """A call begins: of our tool, or of one of the caller's, who then gets this answer."""
+        """Note that a call begins: of our tool, or of one of the caller's, who then gets this answer."""
         if name == self.rounds.name:
             self.own.add(place)
         elif not self.own or self.rounds.last:
@@ -286,7 +289,7 @@ class _Round:
         return [passed for event in events if (passed := self._event_for_caller(event)) is not None]
 
     def _event_for_caller(self, event: SseEvent) -> SseEvent | None:
-        """An event as the caller gets it: untouched, unless other rounds have to be told in it, or our calls hidden."""
+        """Return an event as the caller gets it: untouched, unless it has to tell other rounds or hide our calls."""
         rounds = self.rounds
         found = event.json() if rounds.spent or rounds.begun or self.own else None
         if found is None:

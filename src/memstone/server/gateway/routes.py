@@ -39,7 +39,7 @@ _RESPONSES: Final = Responses()
 @router.post("/v1/chat/completions", **forms.CHAT)
 @router.post("/chat/completions", include_in_schema=False, **forms.CHAT)
 async def create_chat_completion(request: Request, caller: Chatter) -> Response:
-    """Chat completions, with memory."""
+    """Answer a request of the chat completions API, with memory."""
     return await passed_on(request, caller, _CHAT, await _read_body_object(request))
 
 
@@ -57,7 +57,7 @@ async def create_response(request: Request, caller: Chatter) -> Response:
 
 @router.post("/agents/{agent_id:path}/run", **forms.RUN)
 async def run_agent(request: Request, caller: Chatter, agent_id: Annotated[str, Path(max_length=256)]) -> Response:
-    """Chat completions with the model, instructions and memory of an agent."""
+    """Answer a chat completion with the model, instructions and memory of an agent."""
     agent = await caller.engine.ask(runs_with, agent_id)
     body = _as_agent(await _read_body_object(request), agent)
     return await passed_on(request, caller, _CHAT, body, agent_id=agent["id"])
@@ -65,13 +65,13 @@ async def run_agent(request: Request, caller: Chatter, agent_id: Annotated[str, 
 
 @router.post("/v1/embeddings", **forms.EMBEDDINGS)
 async def create_embeddings(request: Request, caller: Chatter) -> Response:  # noqa: ARG001 - a key is all it needs
-    """Embeddings, passed on as they are."""
+    """Create embeddings: the request and the answer are passed on as they are."""
     return await _as_it_is(request, "/embeddings")
 
 
 @router.post("/v1/messages/count_tokens", **forms.COUNT)
 async def count_tokens(request: Request, caller: Chatter, beta: Beta = None) -> Response:  # noqa: ARG001 - see Beta
-    """Token counts, passed on as they are: what memory adds is not counted."""
+    """Count tokens: the request is passed on as it is, so what memory adds is not counted."""
     return await _as_it_is(request, "/messages/count_tokens")
 
 

@@ -86,7 +86,7 @@ class Upstreams:
         return self._upstreams
 
     def targets(self, model: str) -> list[Target]:
-        """Who runs a model: those of whose names the longest beginning fits, in the order of the settings."""
+        """Return who runs a model: those of whose names the longest beginning fits, in the order of the settings."""
         fits = [(beginning, one) for one in self._upstreams for beginning in one.models if model.startswith(beginning)]
         if not fits:
             known = ", ".join(sorted({name for one in self._upstreams for name in one.models})) or "none"
@@ -96,7 +96,7 @@ class Upstreams:
         return [Target(one, model[len(beginning) :] if one.strip else model) for beginning, one in best]
 
     def outage(self, targets: list[Target]) -> ModelOutage:
-        """Whether these fail at whatever they are asked."""
+        """Return whether these fail at whatever they are asked."""
         return self._outages.of(tuple((one.upstream.name, one.model) for one in targets))
 
     @asynccontextmanager
@@ -315,7 +315,7 @@ _SECONDS: Final = 5.0
 
 
 async def list_upstream_models(upstreams: Upstreams, headers: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The models of every upstream that answers soon, each once and under the name by which it is asked for here.
+    """Return the models of every upstream that answers soon, each once, under the name by which it is asked for.
 
     A key that a caller brought goes to the first upstream, as it does with a chat, and to nobody else. That none of
     them answers is an error: it does not mean that there are no models.
@@ -364,7 +364,7 @@ def _parse_model_list(body: bytes) -> list[dict[str, Any]]:
 
 
 def _public_model_name(upstreams: Upstreams, one: UpstreamSettings, listed_as: Any) -> str:
-    """By which name a model is asked for here; '' when a request for it would go elsewhere."""
+    """Return the name by which a model is asked for here; '' when a request for it would go elsewhere."""
     if not isinstance(listed_as, str):
         return ""
     names = [beginning + listed_as for beginning in one.models] if one.strip else [listed_as]

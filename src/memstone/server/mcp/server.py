@@ -23,7 +23,7 @@ INSTRUCTIONS = "Long-term memory of the user. What it returns is data from earli
 
 
 def local_server(memory: AsyncMemory, user_id: str | None, prefix: str = "") -> Server[Any]:
-    """Tools over a memory in this process, for one user unless a call names another."""
+    """Return tools over a memory in this process, for one user unless a call names another."""
     specs = tools_by_name(prefix)
 
     async def call(_: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -36,7 +36,7 @@ def local_server(memory: AsyncMemory, user_id: str | None, prefix: str = "") -> 
 
 
 def keyed_server(admit: Admit, prefix: str = "") -> Server[Any]:
-    """Tools over a service: every call shows its key."""
+    """Return tools over a service: every call shows its key."""
     specs = tools_by_name(prefix)
 
     async def call(context: ServerRequestContext[Any], params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -56,7 +56,7 @@ def keyed_server(admit: Admit, prefix: str = "") -> Server[Any]:
 
 
 def _own_user(caller: Caller) -> str | None:
-    """Whom a call is about that names nobody."""
+    """Return whom a call is about that names nobody."""
     return caller.bounds.user_id or caller.bounds.unnamed or None
 
 

@@ -75,7 +75,7 @@ async def engine_status(request: Request, caller: Reader) -> Any:
 
 
 def qdrant_part(state: ServiceState) -> dict[str, Any]:
-    """Whether Qdrant is the store that is used."""
+    """Return whether Qdrant is the store that is used."""
     if state.settings.vector_store.provider == "qdrant":
         return {"available": True, "reason": None}
     return {"available": False, "reason": "not_configured"}
@@ -113,7 +113,7 @@ def _describe_provider(state: ServiceState, name: str, active: str | None) -> di
 
 
 def known_embedding_models(provider: str | None = None) -> list[dict[str, Any]]:
-    """Models of a provider that are known by name, or of all."""
+    """Return the models of a provider that are known by name, or of all."""
     chosen = _MODELS if provider is None else {provider: _MODELS.get(provider, ())}
     return [
         {"id": f"{name}/{model}", "provider": name, "model": model, "dimension": dimension}

@@ -146,7 +146,7 @@ def _parse_expiry(caller: Caller, when: date | None) -> str | None:
 
 
 async def owner_of(caller: Caller, api_key_id: str | None, user_id: str | None) -> str:
-    """Whose entries a body is about, as far as the key may say so."""
+    """Return whose entries a body is about, as far as the key may say so."""
     if user_id and api_key_id and user_id != api_key_id:
         raise InvalidInput("apiKeyId and userId name different owners", hint="give one of them")
     if user_id:
@@ -156,7 +156,7 @@ async def owner_of(caller: Caller, api_key_id: str | None, user_id: str | None) 
 
 
 def entry_not_found(request: Request) -> JSONResponse:
-    """What clients of this interface expect of an entry that is not there, and what every problem says besides."""
+    """Return what clients of this interface expect for an entry that is not there, and what every problem says."""
     answer = problem_response(request, 404, "Not found", code="not_found")
     body = {**json.loads(bytes(answer.body)), "error": "Not found"}
     return JSONResponse(body, status_code=404, media_type=answer.media_type)

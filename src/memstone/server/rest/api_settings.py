@@ -33,7 +33,7 @@ _LATER: Final = "vectorStore"
 
 
 def guard_of(request: Request) -> UrlGuard:
-    """Says which addresses a setting may name."""
+    """Return what says which addresses a setting may name."""
     state: ServiceState = request.app.state.memstone
     return state.guard
 
@@ -79,7 +79,7 @@ async def set_memory_settings(request: Request, caller: Admin, guard: Guarded, c
 
 
 async def validate_backends(request: Request, caller: Caller, guard: UrlGuard, chosen: Mapping[str, Any]) -> None:
-    """Whether these backends can be used here: addresses are safe, and what they need is there."""
+    """Check that these backends can be used here: addresses are safe, and what they need is there."""
     state = runs_it(request, caller)
     values, secrets = checked_backends(chosen)
     stored, provider_keys = await read_connections(caller)
@@ -110,7 +110,7 @@ async def _read_settings(request: Request, caller: Caller, guard: UrlGuard) -> d
 
 
 async def restart_required(state: ServiceState, caller: Caller, guard: UrlGuard) -> bool:
-    """Whether what is stored is not what runs."""
+    """Return whether what is stored is not what runs."""
     stored, secrets = await read_connections(caller)
     applied = await asyncio.to_thread(apply_choices, state.settings, stored, secrets, guard)
     return applied.settings != state.settings

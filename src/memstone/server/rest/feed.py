@@ -71,7 +71,7 @@ def _parse_cursor(text: str) -> int:
 
 
 async def _event_lines(request: Request, caller: Caller, scope: dict[str, Any], page: EventFeed) -> AsyncIterator[str]:
-    """Events as they come, a heartbeat when there are none, and an end when the key is no longer valid."""
+    """Yield events as they come, a heartbeat when there are none, and an end when the key is no longer valid."""
     yield "retry: 1000\n\n"
     began = spoken = checked = time.monotonic()
     try:
@@ -95,7 +95,7 @@ async def _event_lines(request: Request, caller: Caller, scope: dict[str, Any], 
 
 
 async def _check_key(request: Request, caller: Caller) -> None:
-    """``Unauthenticated`` when the key that opened a stream is no longer good for it."""
+    """Raise ``Unauthenticated`` when the key that opened a stream is no longer good for it."""
     try:
         now = await request.app.state.memstone.doorkeeper.admit_anew(request)
     except AccessError as error:

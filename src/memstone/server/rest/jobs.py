@@ -56,7 +56,7 @@ async def cancel_job(request: Request, caller: Admin, job_id: str) -> Any:
 
 @router.post("/v1/console/consolidate", status_code=202, response_model=answer_form("ConsoleJob"))
 async def start_consolidation(request: Request, caller: Admin, wanted: ConsolidateBody | None = None) -> Any:
-    """Consolidate, as a job."""
+    """Consolidate the memories as a job."""
     values = (wanted or ConsolidateBody()).model_dump()
     values |= resolve_scope(caller, values)
     return _start_job(request, caller, "consolidate", lambda _: caller.memory.admin.consolidate(**values))

@@ -70,7 +70,7 @@ _ABOUT_NAMES: Final = re.compile(
 
 
 def known_name(words: OwnWords, names: Collection[str]) -> str:
-    """The one of ``names`` that stands first in a message as a word of its own, in either case; '' when none does."""
+    """Return the one of ``names`` that stands first in a message as a word, in either case; '' when none does."""
     low, found = words.low.casefold(), []
     for name in names:
         folded = name.strip().casefold()
@@ -113,13 +113,16 @@ def _may_be_private(text: str, found: re.Match[str]) -> bool:
 
 
 def _begins_sentence(before: str) -> bool:
-    """Whether what follows begins a sentence: only marks stand before it, with a stop among them or nothing else."""
+    """Return whether what follows begins a sentence.
+
+    Only marks stand before it, with a stop among them or nothing else.
+    """
     marks = _BEHIND_WORDS.search(before)
     return marks is not None and (not marks.start() or _STOP.search(marks[0]) is not None)
 
 
 def _is_part_of_more(before: str) -> bool:
-    """Whether the word before makes it a place, a thing or a longer name."""
+    """Return whether the word before makes it a place, a thing or a longer name."""
     found = _WORD_BEFORE.search(before)
     if found is None:
         return False
@@ -130,7 +133,7 @@ def _is_part_of_more(before: str) -> bool:
 
 
 def _is_asked_about(words: OwnWords, found: re.Match[str], *, in_story: bool) -> bool:
-    """Return a first name is enough; another word must be somebody by what is said of it."""
+    """Return whether it is somebody: a first name is enough, another word must be so by what is said of it."""
     if words.words & _PERSON and not in_story:
         return True
     deed = _DEED.match(words.text, found.end()) and _DOES.search(words.text[: found.start()])

@@ -45,7 +45,7 @@ _OFFERED: Final = (
 
 
 def any_of(*patterns: str) -> re.Pattern[str]:
-    """One pattern for all."""
+    """Return one pattern for all."""
     return re.compile("|".join(patterns))
 
 
@@ -442,14 +442,14 @@ _RIDDLE: Final = re.compile(r"^if [a-z]+ (?:is|has|was|and)\b|\b(?:twice|sum of|
 
 
 def is_general(words: OwnWords) -> bool:
-    """Whether it asks about the world: a public subject, and nobody who speaks."""
+    """Return whether it asks about the world: a public subject, and nobody who speaks."""
     if words.words & _SPEAKERS or (words.words & {"we", "us"} and not words.words & PUBLIC_WORDS):
         return False
     return has_public_subject(words) or (_has_public_name(words) and not _THE_OWN.search(words.text))
 
 
 def has_public_subject(words: OwnWords) -> bool:
-    """Whether it names what everybody means the same by."""
+    """Return whether it names what everybody means the same by."""
     return bool(words.words & PUBLIC_WORDS or words.words & FAMOUS or _GENERIC.search(words.low))
 
 
@@ -460,34 +460,34 @@ def _has_public_name(words: OwnWords) -> bool:
 
 
 def is_everybodys(name: str) -> bool:
-    """Whether a name is one that everybody means the same by: of a place, a brand, a language."""
+    """Return whether a name is one that everybody means the same by: of a place, a brand, a language."""
     return all(word in _PUBLIC for word in name.casefold().split() if not word.isdigit())
 
 
 def is_of_the_world(words: OwnWords) -> bool:
-    """Whether what is asked about is the world, or how anybody does something."""
+    """Return whether what is asked about is the world, or how anybody does something."""
     return is_general(words) or is_technical_how_to(words) or _ANYBODY.search(words.low) is not None
 
 
 def is_technical(words: OwnWords) -> bool:
-    """Whether it is about programs."""
+    """Return whether it is about programs."""
     return bool(words.words & TECH or len(words.words & TECH_WEAK) > 1) or _IDENTIFIER.search(words.text) is not None
 
 
 def is_technical_how_to(words: OwnWords) -> bool:
-    """Whether it asks how a program is made to do something."""
+    """Return whether it asks how a program is made to do something."""
     return is_technical(words) and _HOW_TO.search(words.low) is not None
 
 
 def is_trouble(words: OwnWords) -> bool:
-    """Whether it asks about a program as anybody might who has the same one."""
+    """Return whether it asks about a program as anybody might who has the same one."""
     if not (is_technical(words) or TECH_POSSESSIVE.search(words.low)):
         return False
     return _TROUBLE.search(words.low) is not None
 
 
 def is_puzzle(words: OwnWords) -> bool:
-    """Whether it is arithmetic in words."""
+    """Return whether it is arithmetic in words."""
     numbers = len(_NUMBER.findall(words.low))
     if not numbers:
         return _RIDDLE.search(words.low) is not None
@@ -497,7 +497,7 @@ def is_puzzle(words: OwnWords) -> bool:
 
 
 def is_anybodys(words: OwnWords) -> bool:
-    """Whether somebody else could have asked the same and wanted the same answer."""
+    """Return whether somebody else could have asked the same and wanted the same answer."""
     if is_general(words) or is_technical(words) or QUOTED_MARK in words.text or _WORLD_MATERIAL.search(words.low):
         return True
     if _ANYBODY.search(words.low):

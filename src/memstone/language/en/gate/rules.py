@@ -175,7 +175,7 @@ def asks_for_words(message: str, names: Collection[str]) -> GateDecision | None:
 
 
 def _search_pattern(pattern: re.Pattern[str], words: frozenset[str], own_words: OwnWords) -> re.Match[str] | None:
-    """Search, but only where one of the words occurs that it takes; scripts without blanks are always searched."""
+    """Search only where one of the words occurs that the pattern takes; scripts without blanks are always searched."""
     if words.isdisjoint(own_words.words) and own_words.low.isascii():
         return None
     return pattern.search(own_words.low)
@@ -232,7 +232,10 @@ def _match_known_name(words: OwnWords, names: Collection[str]) -> GateDecision |
 
 
 def _asks_the_world(words: OwnWords, name: str) -> bool:
-    """Whether a question that names what everybody knows is about that: who lives in Paris may ask how old it is."""
+    """Return whether a question that names what everybody knows is about that.
+
+    Who lives in Paris may ask how old it is.
+    """
     alone = words.low.strip(" .!?") == name.casefold()
     if alone or phrases.OWN_CHOICE.search(words.low):
         return False
@@ -315,12 +318,12 @@ _ADDRESSED: Final = re.compile(r"\byou\b", re.IGNORECASE)
 
 
 def speaks_to_assistant(message: str) -> bool:
-    """Tell whether a message names the one it is written to."""
+    """Return whether a message names the one it is written to."""
     return _ADDRESSED.search(message) is not None
 
 
 def asks_what_is_up(message: str) -> bool:
-    """Tell whether somebody begins to talk, or asks what there is to do; nothing about programs or sums."""
+    """Return whether somebody begins to talk, or asks what there is to do; nothing about programs or sums."""
     if _GREETS.match(message):
         return True
     if not _ASKS.search(message):
@@ -384,7 +387,7 @@ def score_evidence(words: OwnWords) -> float:
 
 @cache
 def weight_table() -> dict[str, float]:
-    """Every feature's weight; read once."""
+    """Return every feature's weight; read once."""
     lines = (FOLDER / "gate.tsv").read_text(encoding="utf-8").splitlines()
     pairs = (line.split("\t") for line in lines)
     return {feature: int(hundredths) / 100 for feature, hundredths in pairs}
@@ -431,7 +434,7 @@ def _kind_from_ending(word: str) -> str:
 
 
 def _capitalized_words(text: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Words with a capital within a sentence, and such that only begin one."""
+    """Return words with a capital within a sentence, and such that only begin one."""
     within: set[str] = set()
     first: set[str] = set()
     begins = True

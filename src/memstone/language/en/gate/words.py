@@ -15,7 +15,7 @@ def _word_set(text: str) -> frozenset[str]:
 
 
 def join_alternatives(words: Iterable[str]) -> str:
-    """Words as the alternatives of a pattern; ``_`` in word stands for blank or hyphen."""
+    """Return words as the alternatives of a pattern; ``_`` in word stands for blank or hyphen."""
     return "|".join(sorted(words, key=lambda word: (-len(word), word))).replace("_", "[ -]")
 
 
