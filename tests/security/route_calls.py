@@ -18,6 +18,7 @@ from starlette.routing import Route
 from memstone.server.mcp.tools import tools_by_name
 from tests.security.asgi import Call
 from tests.security.crowd import AGENT, VECTOR, Crowd, Pool
+from tests.server.stock import list_parameters
 
 Json: TypeAlias = dict[str, Any]
 _OFTEN: Final = 0.4
@@ -287,7 +288,7 @@ class _Described:
 
     def call(self, aim: Aim) -> Call:
         path, query, headers = self.path, dict[str, Any](), dict[str, str]()
-        for one in self.operation.get("parameters", ()):
+        for one in list_parameters(self.described, self.operation):
             if not (one.get("required") or _wanted(one["name"], aim)):
                 continue
             value = _filled(one["name"], one["schema"], aim, self._title)

@@ -94,3 +94,9 @@ def example_of(world: World, method: str, path: str) -> Any:
             schema = described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
         return schema["examples"][0]
     return None
+
+
+def list_parameters(described: dict[str, Any], operation: dict[str, Any]) -> list[dict[str, Any]]:
+    """The parameters of an operation; those that several have are described elsewhere."""
+    shared = described["components"]["parameters"]
+    return [shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in operation.get("parameters", ())]

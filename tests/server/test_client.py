@@ -30,6 +30,7 @@ from memstone.server.app import create_app
 from tests.faces.harness import list_verbs, verb_of
 from tests.faces.ways import classes
 from tests.server.calls import operation_of
+from tests.server.stock import list_parameters
 from tests.server.upstream import served
 
 METHODS = list_verbs()
@@ -73,7 +74,7 @@ def test_every_verb_of_a_client_goes_to_a_route_that_takes_what_it_sends() -> No
 
 def taken_by(document: dict[str, Any], operation: dict[str, Any]) -> set[str]:
     """Every name that an operation takes, in its path, its query or its body."""
-    found = {one["name"] for one in operation.get("parameters", ())}
+    found = {one["name"] for one in list_parameters(document, operation)}
     for content in operation.get("requestBody", {}).get("content", {}).values():
         for one in content["schema"].get("anyOf", [content["schema"]]):
             if "$ref" in one:

@@ -13,7 +13,7 @@ from memstone.remote.routes import ROUTES
 from tests.server.calls import call_verb, operation_of
 from tests.server.conftest import CONFIG
 from tests.server.rooms import ended
-from tests.server.stock import Stocked, dump, example_of, stock
+from tests.server.stock import Stocked, dump, example_of, list_parameters, stock
 
 WORDS: Final = re.compile(
     r"clear|clean|delete|drop|erase$|forget|prune|purge|reject|remove|reset|resume|revoke|rollback|unlink|unset|unshare"
@@ -47,7 +47,7 @@ def flag(stocked: Stocked, method: str, path: str) -> tuple[str, bool]:
     """The name of the switch, and whether it is in the query."""
     described = stocked.world.app.openapi()
     operation = described["paths"][path][method.lower()]
-    for one in operation.get("parameters", ()):
+    for one in list_parameters(described, operation):
         if one["in"] == "query" and one["name"] in {"dry_run", "dryRun"}:
             return one["name"], True
     for content in operation.get("requestBody", {}).get("content", {}).values():

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from tests.postgres.server import APP
 from tests.security.asgi import Call
 from tests.server.conftest import CONFIG
+from tests.server.stock import list_parameters
 from tests.server.world import World
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def calls(described: dict[str, Any], known: str) -> Iterator[Call]:
     """Every operation with the number in each place."""
     for method, path, operation in operations(described):
         real = re.sub(r"{\w+}", "0", path.replace("{memory_id}", known))
-        for one in operation.get("parameters", ()):
+        for one in list_parameters(described, operation):
             query: dict[str, str | int] = {"user_id": "alice", one["name"]: HUGE} if one["in"] == "query" else {}
             where = path.replace(f"{{{one['name']}}}", str(HUGE))
             yield Call(method, re.sub(r"{\w+}", known, where), query, {})

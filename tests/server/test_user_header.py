@@ -9,7 +9,7 @@ import pytest
 
 from memstone.remote.routes import ROUTES
 from tests.server.conftest import CONFIG
-from tests.server.stock import example_of
+from tests.server.stock import example_of, list_parameters
 from tests.server.world import World
 
 MADE: Final = frozenset(route.path for route in ROUTES.values() if route.made)
@@ -36,7 +36,7 @@ def takes_user(world: World) -> Iterator[tuple[str, str, set[str]]]:
     described = world.app.openapi()
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
-            named = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"}
+            named = {one["name"] for one in list_parameters(described, operation) if one["in"] == "query"}
             for content in operation.get("requestBody", {}).get("content", {}).values():
                 schema = content.get("schema", {})
                 schema = next((one for one in schema.get("anyOf", ()) if one.get("type") != "null"), schema)
