@@ -272,7 +272,7 @@ _PROMPTS: Final = {
     "extract_facts_agent": "The same, where the memories are an agent's own",
     "decide": "What becomes of each fact, where two questions are asked",
     "distill": "The digest of a session",
-    "distill_narrative": "The text about a user",
+    "distill_narrative": "The narrative of a user",
     "graph": "Names and relations, with `graph.llm`",
     "gate": 'Whether memory helps with a message, with `context.gate = "llm"`',
     "instructions": "`suggest_instructions`",
