@@ -103,7 +103,7 @@ def stored_table() -> str:
     sections: dict[str, list[str]] = {}
     for name, setting in SETTINGS.items():
         section, _, option = name.partition(".")
-        sign = "¹" * setting.tenant_only + "²" * setting.operators
+        sign = " ".join(["¹"] * setting.tenant_only + ["²"] * setting.operators)
         sections.setdefault(section, []).append(f"`{option}`{sign}")
     return _table(("section", "settings"), ((f"`{name}`", ", ".join(options)) for name, options in sections.items()))
 
