@@ -228,7 +228,7 @@ def _default(field: FieldInfo) -> str:
 
 def _preset_default(setting: str) -> str:
     """Return the value of the default preset and those of presets that differ; '' if presets say nothing about it."""
-    by_preset = {preset: _in_policy(setting, Settings(preset=preset).as_policy()) for preset in PRESETS}
+    by_preset = {preset: _in_policy(setting, Settings.of({"preset": preset}).as_policy()) for preset in PRESETS}
     written = {preset: _written(value) for preset, value in by_preset.items() if value is not _ABSENT}
     if not written:
         return ""
