@@ -17,6 +17,7 @@ from memstone.cli import (
     arguments,
     backup,
     chat,
+    connect,
     erase,
     fail,
     identity,
@@ -159,6 +160,7 @@ for command in (
     *accounts.COMMANDS,
     *models.COMMANDS,
     *chat.COMMANDS,
+    *connect.COMMANDS,
     demo,
 ):
     memstone.add_command(command)
