@@ -12,9 +12,10 @@ LLM := $(VENV)/.installed-llm
 TYPES := $(VENV)/.installed-types
 # The versions a developer gets; `make LOCK= test` takes the newest that pyproject.toml allows.
 LOCK ?= dev.lock
-# Twice quiet: errors are shown, remarks about the place packages come from are not.
-PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --retries 10
-PIP_DEV := $(PIP) $(if $(LOCK),--constraint $(LOCK)) --group dev
+# What pip says is followed by a script: short lines, one every few seconds at least.
+PIP := -m pip install --disable-pip-version-check --retries 10 --progress-bar off
+INSTALL = $(BIN)/python scripts/progress.py "$(1)" $(BIN)/python $(PIP)
+DEV_PACKAGES := $(if $(LOCK),--constraint $(LOCK)) --group dev
 EXTRAS := faiss,keyring,mcp,postgres,redis,server
 
 .DEFAULT_GOAL := help
@@ -82,28 +83,23 @@ clean:  ## remove the environment, caches and builds
 # A half-made environment is removed, so that the next call starts afresh.
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and "Memstone needs Python 3.11 or newer, and $(PYTHON) is %d.%d: say make PYTHON=python3.11 ..." % v[:2])'
-	@echo "Making $(VENV) (once) ..."
-	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@$(PYTHON) scripts/progress.py "Making $(VENV) (once)" $(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 # Running the product does not need the developer's tools; whoever has them has the core as well.
 $(CORE): pyproject.toml | $(BIN)/python
-	@echo "Installing Memstone ..."
-	@$(PIP) --editable '.[mcp,server]'
+	@$(call INSTALL,Installing Memstone) --editable '.[mcp,server]'
 	@touch $@
 
 # Groups need a newer pip than an older Python brings along.
 $(DEV): pyproject.toml $(LOCK) | $(BIN)/python
-	@echo "Installing Memstone and the developer's tools ..."
-	@$(PIP) 'pip>=25.1'
-	@$(PIP_DEV) --editable '.[$(EXTRAS)]'
+	@$(call INSTALL,Bringing pip up to date) 'pip>=25.1'
+	@$(call INSTALL,Installing Memstone and the tools for developers) $(DEV_PACKAGES) --editable '.[$(EXTRAS)]'
 	@touch $(CORE) $@
 
 $(TYPES): $(DEV)
-	@echo "Installing pyright ..."
-	@$(PIP_DEV) --group types
+	@$(call INSTALL,Installing pyright) $(DEV_PACKAGES) --group types
 	@touch $@
 
 $(LLM): $(DEV)
-	@echo "Installing a runtime for language models ..."
-	@$(PIP_DEV) --editable '.[$(EXTRAS),local-llm]'
+	@$(call INSTALL,Installing a runtime for language models) $(DEV_PACKAGES) --editable '.[$(EXTRAS),local-llm]'
 	@touch $@

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,7 +24,7 @@ from memstone.cli.banner import (
     save_local_key,
 )
 from memstone.cli.fail import OK
-from memstone.cli.terminal import print_line, print_note, style_text
+from memstone.cli.terminal import WaitNotes, print_line, print_note, style_text
 from memstone.cli.upstreams import find_upstreams
 from memstone.errors import MissingExtra
 
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
+_QUIET_SECONDS: Final = 3.0
+_NEVER: Final = 1e6
+"""A log of JSON lines holds nothing else."""
 
 
 _UPSTREAM: Final = (
@@ -65,6 +68,27 @@ def serve(
     that only this machine can reach also keeps a key for one user in a file beside the store (client-keys), which the
     printed lines use.
     """
+    asked = _override_upstreams(_override_address(arguments.settings(), host, port), named, key_env)
+    waiting = WaitNotes("starting Memstone", _QUIET_SECONDS if asked.server.log == "console" else _NEVER)
+    with waiting, _stored_in_file(asked) as settings:
+        serve_app = _load_service(settings)
+        token, key_file = _prepare_keys(settings, for_user)
+        visible = _KeyPrinter()
+
+        def announce(bound: int) -> None:
+            waiting.finish()
+            address = f"http://{client_host(asked.server.host)}:{bound}"
+            _print_startup_help(asked, ServiceAddress(address, for_user, key_file), token, visible, arguments)
+
+        try:
+            serve_app(announce)
+        finally:
+            visible(token)  # a start that failed or was interrupted: it is good for the next one
+    return OK
+
+
+def _load_service(settings: Settings) -> Callable[[Callable[[int], None]], None]:
+    """Return what serves until a signal comes; loading it takes a while, and needs an extra."""
     try:
         from memstone.server import process
         from memstone.server.app import create_app
@@ -72,23 +96,14 @@ def serve(
         from memstone.server.stored_settings import with_stored
     except ModuleNotFoundError as error:
         raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
-    asked = _override_upstreams(_override_address(arguments.settings(), host, port), named, key_env)
-    with _stored_in_file(asked) as settings:
-        token, key_file = _prepare_keys(settings, for_user)
-        visible = _KeyPrinter()
 
-        def announce(bound: int) -> None:
-            address = f"http://{client_host(asked.server.host)}:{bound}"
-            _print_startup_help(asked, ServiceAddress(address, for_user, key_file), token, visible, arguments)
+    def serve_app(announce: Callable[[int], None]) -> None:
+        repeats = configure_logging(
+            settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()]
+        )
+        process.serve_app(create_app(with_stored(settings)), settings.server, announce, repeats)
 
-        try:
-            repeats = configure_logging(
-                settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()]
-            )
-            process.serve_app(create_app(with_stored(settings)), settings.server, announce, repeats)
-        finally:
-            visible(token)  # a start that failed or was interrupted: it is good for the next one
-    return OK
+    return serve_app
 
 
 @contextmanager
