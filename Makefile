@@ -10,6 +10,7 @@ CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 LLM := $(VENV)/.installed-llm
 TYPES := $(VENV)/.installed-types
+DOCS := $(VENV)/.installed-docs
 # The versions a developer gets; `make LOCK= test` takes the newest that pyproject.toml allows.
 LOCK ?= dev.lock
 # What pip says is followed by a script: short lines, one every few seconds at least.
@@ -19,7 +20,7 @@ DEV_PACKAGES := $(if $(LOCK),--constraint $(LOCK)) --group dev
 EXTRAS := faiss,keyring,mcp,postgres,redis,server
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-system test-llm lint types bench quality requirements size clean
+.PHONY: help run demo test test-system test-llm lint types docs bench quality requirements size clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
@@ -59,6 +60,9 @@ types: $(TYPES)  ## what pyright sees of the public names, and how much of the p
 	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/python scripts/type_report.py
 
+docs: $(DOCS)  ## these pages as a site with search, in site/
+	@$(BIN)/python scripts/build_docs.py
+
 bench: $(CORE)  ## the speed of everyday calls, with a ratio against something real
 	@$(BIN)/python -m benchmarks.speed
 
@@ -76,7 +80,7 @@ size: $(BIN)/python  ## how long files and functions are
 	@$(BIN)/python scripts/size_report.py
 
 clean:  ## remove the environment, caches and builds
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests scripts benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # A version check first, because the error of a too old Python would come late and say something else.
@@ -98,6 +102,11 @@ $(DEV): pyproject.toml $(LOCK) | $(BIN)/python
 
 $(TYPES): $(DEV)
 	@$(call INSTALL,Installing pyright) $(DEV_PACKAGES) --group types
+	@touch $@
+
+$(DOCS): pyproject.toml | $(BIN)/python
+	@$(call INSTALL,Bringing pip up to date) 'pip>=25.1'
+	@$(call INSTALL,Installing what builds the documentation) --group docs
 	@touch $@
 
 $(LLM): $(DEV)
