@@ -1,8 +1,8 @@
 """How long it takes a newcomer: from nothing to a first memory, a remembering client, a tool in use.
 
-``python -m benchmarks.first_steps WHEEL`` makes empty environments, does what the documentation says and stops the time,
-beside mem0. Models are a stand-in on this machine that answers at once, so that no model's time counts; packages come
-from wherever pip takes them. ``--write`` puts the table into docs/first-steps.md.
+``python -m benchmarks.first_steps WHEEL`` makes empty environments, does what the documentation says and stops the
+time, beside mem0. Models are a stand-in on this machine that answers at once, so that no model's time counts; packages
+come from wherever pip takes them. ``--write`` puts the table into docs/first-steps.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class StandIn(BaseHTTPRequestHandler):
 
     seen: ClassVar[list[str]] = []
 
-    def do_POST(self) -> None:  # noqa: N802 - the base class names it so
+    def do_POST(self) -> None:
         """Answer a chat or embed texts."""
         body = self.rfile.read(int(self.headers["content-length"])).decode()
         asked = json.loads(body)
@@ -45,7 +45,8 @@ class StandIn(BaseHTTPRequestHandler):
             self._send({"object": "list", "model": "m", "data": data, "usage": {"prompt_tokens": 1, "total_tokens": 1}})
             return
         StandIn.seen.append(body)
-        text = json.dumps({"memory": [{"id": "0", "text": FACT, "attributed_to": "user"}]}) if "json" in body else "Noted."
+        learned = json.dumps({"memory": [{"id": "0", "text": FACT, "attributed_to": "user"}]})
+        text = learned if "json" in body else "Noted."
         choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         head = {"id": "1", "object": "chat.completion", "created": 1, "model": asked["model"]}
@@ -77,7 +78,7 @@ class Newcomer:
         self.commands += counts
         known = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         known |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
-        ran = subprocess.run(
+        ran = subprocess.run(  # noqa: S603 - the commands of the documentation
             ["/bin/sh", "-c", command],
             cwd=self.home,
             env={**known, **self.environ},
@@ -94,9 +95,8 @@ class Newcomer:
         """Start a service in a terminal of its own; gives what it printed until it listens."""
         self.commands += 1
         known = {**os.environ, "HOME": str(self.home)}
-        with subprocess.Popen(
-            ["/bin/sh", "-c", f"exec {command}"], cwd=self.home, env=known, stdout=subprocess.PIPE, text=True
-        ) as service:
+        shell = ["/bin/sh", "-c", f"exec {command}"]
+        with subprocess.Popen(shell, cwd=self.home, env=known, stdout=subprocess.PIPE, text=True) as service:  # noqa: S603
             try:
                 assert service.stdout is not None
                 lines: list[str] = []
@@ -252,8 +252,8 @@ def main(args: list[str] | None = None) -> int:
     text = f"{table}\n\nMeasured on {time.strftime('%Y-%m-%d')}: {where}."
     print(text)
     if wanted.write:
-        page = PAGE.read_text("utf-8")
-        PAGE.write_text(re.sub(r"(?<=<!-- table -->\n).*?(?=\n<!-- end -->)", lambda _: text, page, flags=re.DOTALL), "utf-8")
+        place = re.compile(r"(?<=<!-- table -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+        PAGE.write_text(place.sub(lambda _: text, PAGE.read_text("utf-8")), encoding="utf-8")
     return 0
 
 
