@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from memstone.config import DEFAULT_KEY_PATH, Settings, format_validation_error, postgres_url, store_path
+from memstone.config import DEFAULT_KEY_PATH, Settings, postgres_url, store_path
 from memstone.drive import drive
 from memstone.engine.engine import Engine
 from memstone.engine.runtime import Runtime
@@ -23,6 +23,7 @@ from memstone.ports.models import Embedder, Llm, Reranker
 from memstone.ports.storage import StoreKey
 from memstone.registry import load_adapter
 from memstone.sections import EmbedderSettings
+from memstone.setting_errors import format_validation_error
 from memstone.trace import log
 
 EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"

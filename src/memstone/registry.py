@@ -91,6 +91,8 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("language", "neutral"): ("memstone.language.neutral:Neutral", ""),
     ("sealing", "aes-gcm"): ("memstone.adapters.store_key:AesGcm", "server"),
     ("clock", "system"): ("memstone.adapters.clock:SystemClock", ""),
+    ("chat", "service"): ("memstone.adapters.vendors:find_chat_service", ""),
+    ("chat", "services"): ("memstone.adapters.vendors:list_chat_services", ""),
     ("source", "sqlite"): ("memstone.adapters.sources.sqlite_source:SqliteSource", ""),
 }
 """(kind, name) -> where the class is, and the extra that brings what it needs."""

@@ -90,6 +90,18 @@ def test_the_version_is_one() -> None:
     assert memstone.__version__ == project["version"]
 
 
+NOT_TOGETHER = {"litellm"}
+"""Extras that cannot be installed beside the others."""
+
+
+def test_the_extra_for_everything_names_every_extra_that_goes_together() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = everything.removeprefix("memstone[").removesuffix("]").split(",")
+    assert named == sorted(extras.keys() - {"all"} - NOT_TOGETHER)
+
+
 def test_types_are_published() -> None:
     assert files("memstone").joinpath("py.typed").is_file()
 

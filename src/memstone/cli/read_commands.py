@@ -11,6 +11,7 @@ import click
 from memstone.cli import arguments
 from memstone.cli.arguments import KINDS, LAYERS, SCOPES, STRATEGIES, Arguments, for_scope, for_store
 from memstone.cli.fail import NOTHING, OK
+from memstone.cli.short_ids import resolve_memory_id
 from memstone.cli.terminal import (
     Column,
     TextTable,
@@ -241,6 +242,7 @@ def _show_memories(memories: Sequence[MemoryItem]) -> None:
 def get(arguments: Arguments, memory_id: str, *, expired: bool) -> int:
     """Show one memory with all its details."""
     with arguments.memory() as memory:
+        memory_id = resolve_memory_id(memory, memory_id)
         found = memory.get(memory_id)
         ended = _find_expired(memory, memory_id) if found is None else None
     if ended is not None and not expired:
@@ -289,7 +291,7 @@ def _to_plain_text(value: object) -> str:
 def history(arguments: Arguments, memory_id: str) -> int:
     """Show what happened to a memory, even a deleted one."""
     with arguments.memory() as memory:
-        events = memory.history(memory_id)
+        events = memory.history(resolve_memory_id(memory, memory_id))
     if not events:
         raise NotFoundError(f"no memory {memory_id}", hint="`memstone list` shows ids")
     if not arguments.print_json(events):
@@ -495,7 +497,7 @@ def visibility(arguments: Arguments, memory_id: str, wanted: VisibilityName) -> 
     calls for it), `private` (never shown; you can still find it) or `default`.
     """
     with arguments.memory() as memory:
-        answer = memory.profile.set_visibility(memory_id, wanted)
+        answer = memory.profile.set_visibility(resolve_memory_id(memory, memory_id), wanted)
     if not arguments.print_json(answer):
         print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['visibility']}")
     return OK

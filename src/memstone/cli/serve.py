@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import shlex
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from memstone.cli.arguments import Arguments, for_store
+from memstone.cli.banner import (
+    LOCAL_KEY,
+    BannerPart,
+    ServiceAddress,
+    client_host,
+    describe_clients,
+    describe_first_lines,
+    print_banner,
+    save_local_key,
+)
 from memstone.cli.fail import OK
-from memstone.cli.terminal import print_line, print_note
+from memstone.cli.terminal import WaitNotes, print_line, print_note, style_text
+from memstone.cli.upstreams import find_upstreams
 from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -23,17 +34,61 @@ if TYPE_CHECKING:
     from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
+_QUIET_SECONDS: Final = 3.0
+_NEVER: Final = 1e6
+"""A log of JSON lines holds nothing else."""
+
+
+_UPSTREAM: Final = (
+    "Service that runs the models: a URL, or a name such as openai, anthropic or ollama. May be repeated."
+)
+_KEY: Final = "Environment variable with the upstream's key. Default: the vendor's own, such as OPENAI_API_KEY."
 
 
 @click.command()
 @click.option("--host", help="Address to listen on. Default: server.host, or 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on. Default: server.port, or 8420.")
+@click.option("--upstream", "named", metavar="URL", multiple=True, help=_UPSTREAM)
+@click.option("--key-env", metavar="NAME", help=_KEY)
+@click.option("--for-user", default="me", show_default=True, help="The user of the key that the printed lines use.")
 @for_store
-def serve(arguments: Arguments, *, host: str | None, port: int | None) -> int:
+def serve(
+    arguments: Arguments,
+    *,
+    host: str | None,
+    port: int | None,
+    named: Sequence[str],
+    key_env: str | None,
+    for_user: str,
+) -> int:
     """Run the service: REST, gateway, MCP and metrics.
 
-    The first start creates a key and shows it once.
+    With --upstream, it prints the lines that make an OpenAI or Anthropic client remember; the upstreams of the
+    configuration are not used then. The first start creates a key for an administrator and shows it once. A service
+    that only this machine can reach also keeps a key for one user in a file beside the store (client-keys), which the
+    printed lines use.
     """
+    asked = _override_upstreams(_override_address(arguments.settings(), host, port), named, key_env)
+    waiting = WaitNotes("starting Memstone", _QUIET_SECONDS if asked.server.log == "console" else _NEVER)
+    with waiting, _stored_in_file(asked) as settings:
+        serve_app = _load_service(settings)
+        token, key_file = _prepare_keys(settings, for_user)
+        visible = _KeyPrinter()
+
+        def announce(bound: int) -> None:
+            waiting.finish()
+            address = f"http://{client_host(asked.server.host)}:{bound}"
+            _print_startup_help(asked, ServiceAddress(address, for_user, key_file), token, visible, arguments)
+
+        try:
+            serve_app(announce)
+        finally:
+            visible(token)  # a start that failed or was interrupted: it is good for the next one
+    return OK
+
+
+def _load_service(settings: Settings) -> Callable[[Callable[[int], None]], None]:
+    """Return what serves until a signal comes; loading it takes a while, and needs an extra."""
     try:
         from memstone.server import process
         from memstone.server.app import create_app
@@ -41,22 +96,30 @@ def serve(arguments: Arguments, *, host: str | None, port: int | None) -> int:
         from memstone.server.stored_settings import with_stored
     except ModuleNotFoundError as error:
         raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
-    settings = _override_address(arguments.settings(), host, port)
-    token, visible = _first_key(settings), _KeyPrinter()
-    try:
+
+    def serve_app(announce: Callable[[int], None]) -> None:
         repeats = configure_logging(
             settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()]
         )
-        app = create_app(with_stored(settings))
-        process.serve_app(
-            app,
-            settings.server,
-            lambda port: _print_startup_help(_override_address(settings, None, port), token, visible, arguments),
-            repeats,
-        )
-    finally:
-        visible(token)  # a start that failed or was interrupted: it is good for the next one
-    return OK
+        process.serve_app(create_app(with_stored(settings)), settings.server, announce, repeats)
+
+    return serve_app
+
+
+@contextmanager
+def _stored_in_file(settings: Settings) -> Iterator[Settings]:
+    """Yield settings whose store several can open: a store in memory becomes a file that is removed at the end.
+
+    Nobody else could open it otherwise, and the keys that are made before the service starts would not be in it.
+    """
+    from memstone.config import postgres_url, store_path
+
+    if postgres_url(settings) is not None or store_path(settings) is not None:
+        yield settings
+        return
+    with TemporaryDirectory(prefix="memstone-", ignore_cleanup_errors=True) as folder:
+        store = settings.store.model_copy(update={"url": f"sqlite:///{Path(folder) / 'memory.db'}"})
+        yield settings.model_copy(update={"store": store})
 
 
 def _override_address(settings: Settings, host: str | None, port: int | None) -> Settings:
@@ -64,16 +127,27 @@ def _override_address(settings: Settings, host: str | None, port: int | None) ->
     return settings.model_copy(update={"server": settings.server.model_copy(update=named)})
 
 
-def _first_key(settings: Settings) -> str | None:
-    """Return the operator's key, if there is none yet: it may do everything and ask for everybody."""
+def _override_upstreams(settings: Settings, named: Sequence[str], key_env: str | None) -> Settings:
+    if key_env and not named:
+        raise click.UsageError("--key-env belongs to --upstream")
+    if not named:
+        return settings
+    upstreams = tuple(find_upstreams(named, key_env))
+    return settings.model_copy(update={"gateway": settings.gateway.model_copy(update={"upstreams": upstreams})})
+
+
+def _prepare_keys(settings: Settings, user: str) -> tuple[str | None, Path | None]:
+    """Return the operator's key if there is none yet, and the file with the key of whoever sits at this machine.
+
+    The operator's may do everything and ask for everybody.
+    """
     from memstone.memory import Memory
 
     with Memory(settings) as memory:
-        if memory.admin.keys.list():
-            return None
-        made = memory.admin.keys.create(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)
-        token: str = made["key"]
-        return token
+        token = None
+        if not any(one["name"] != LOCAL_KEY for one in memory.admin.keys.list()):
+            token = memory.admin.keys.create(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)["key"]
+        return token, save_local_key(memory, settings, user)
 
 
 class _KeyPrinter:
@@ -86,73 +160,31 @@ class _KeyPrinter:
         if token is None or self._done:
             return
         self._done = True
-        print_line("Your API key. It is shown only once: save it, and set it where you paste the lines below:")
+        print_line("\nThe key of the administrator. It is shown only once, so save it:")
         print_line(f"export MEMSTONE_KEY={token}")
         sys.stdout.flush()
 
 
 def _print_startup_help(
-    settings: Settings, token: str | None, visible: _KeyPrinter, arguments: Arguments | None = None
+    settings: Settings,
+    service: ServiceAddress,
+    token: str | None,
+    visible: _KeyPrinter,
+    arguments: Arguments | None = None,
 ) -> None:
-    """Print where it listens, and three lines to paste."""
+    """Print where it listens, the first key, and lines to paste."""
     from memstone.config import store_place
 
-    address = f"http://{_client_host(settings.server.host)}:{settings.server.port}"
-    print_line(f"Memstone is listening on {address} and stores everything in {store_place(settings)}")
-    print_line(f"The API is described at {address}/openapi.json")
-    if token is None:
-        print_note("a key already exists; create another with `memstone keys create`")
+    place = store_place(settings)
+    print_line(style_text(f"Memstone is listening on {service.url} and stores everything in {place}", "bold"))
     visible(token)
-    print_line("")
-    print_line(  # the key itself is in none of these lines: a shell keeps what is pasted in its history
-        f'curl {address}/v1/memories -H "Authorization: Bearer $MEMSTONE_KEY" '
-        """-H 'Content-Type: application/json' -d '{"messages": "I live in Oslo", "user_id": "alice"}'"""
-    )
-    asked = 'search("Where does she live?", user_id="alice")'
-    print_line(
-        _python_command(
-            f'import os; from memstone import Client; print(Client("{address}", os.environ["MEMSTONE_KEY"]).{asked})'
-        )
-    )
-    if (named := _memory_arguments(settings, arguments or Arguments())) is not None:
-        print_line(_python_command(f"from memstone import Memory, Settings; print(Memory({named}).{asked})"))
-    print_line("")
-    sys.stdout.flush()
-
-
-def _python_command(code: str) -> str:
-    """Return a line for any terminal, with the Python that has Memstone: elsewhere another one is called so."""
-    return f"{shlex.quote(sys.executable or 'python')} -c {shlex.quote(code)}"
-
-
-def _memory_arguments(settings: Settings, arguments: Arguments) -> str | None:
-    """Return what the library is told to be the same memory; None where a line cannot say it without telling a secret.
-
-    A file of settings is named, with ``--db`` laid over it. Without one it is the preset and the store, as far as these
-    are not what the library takes anyway.
-    """
-    from memstone.config import DEFAULT_PATH, store_path
-
-    path, file = store_path(settings), arguments.config or os.environ.get("MEMSTONE_CONFIG")
-    if path is None and (arguments.db or not file):
-        return None
-    if file:
-        over = f", {json.dumps({'MEMSTONE_STORE__URL': _sqlite_url(path)})}" if arguments.db else ""
-        return f"Settings.load({json.dumps(str(Path(file).expanduser().absolute()))}{over})"
-    preset = {} if settings.preset == type(settings).model_fields["preset"].default else {"preset": settings.preset}
-    store = {} if path == DEFAULT_PATH.expanduser() else {"store": {"url": _sqlite_url(path)}}
-    return json.dumps({**preset, **store}) if preset or store else ""
-
-
-def _sqlite_url(path: Path | None) -> str:
-    return f"sqlite:///{path.absolute()}" if path is not None else ""
-
-
-def _client_host(host: str) -> str:
-    """Return a host as an address has it; where it listens everywhere, the one that every machine has."""
-    anywhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - it is what somebody chose
-    name = anywhere.get(host, host)
-    return f"[{name}]" if ":" in name else name
+    described = BannerPart("The API is described at", notes=(f"{service.url}/openapi.json",))
+    parts = [
+        described,
+        describe_clients(settings, service),
+        describe_first_lines(settings, service, arguments or Arguments()),
+    ]
+    print_banner(parts)
 
 
 @click.command()

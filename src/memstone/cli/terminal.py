@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TextIO, TypeAlias
+from typing import Any, Final, Self, TextIO, TypeAlias
 
 # --- text on a terminal -----------------------------------------------------------------------------------------------
 
@@ -324,6 +325,30 @@ class Progress:
     def _draw(self, line: str) -> None:
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
+
+
+class WaitNotes:
+    """Notes every few seconds that something is still going on, until it is done; nothing if it is quick."""
+
+    def __init__(self, label: str, seconds: float = 3.0) -> None:
+        self._label, self._seconds, self._done = label, seconds, threading.Event()
+        self._thread = threading.Thread(target=self._print_notes, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.finish()
+
+    def finish(self) -> None:
+        """Say nothing more."""
+        self._done.set()
+
+    def _print_notes(self) -> None:
+        started = time.monotonic()
+        while not self._done.wait(self._seconds):
+            print_note(f"{self._label}, {time.monotonic() - started:.0f} s ...")
 
 
 def _progress_bar(done: int, total: int, size: int = 24) -> str:

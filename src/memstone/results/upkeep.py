@@ -526,6 +526,8 @@ class ImportResult(TypedDict):
     """How many were there already."""
     quarantined: int
     """How many wait until somebody approves them."""
+    approved: int
+    """How many waited from an earlier import and need no approval now."""
     turns: int
     facts: int
     episodes: int
