@@ -16,7 +16,8 @@ from memstone.adapters.vectors.memory import MemoryConfig, MemoryVectors
 from memstone.engine.transfer import mirror
 from memstone.engine.transfer.mirror import MirroredIndex
 from memstone.errors import BackendUnavailable
-from memstone.ports.index import Point
+from memstone.model.query import Where
+from memstone.ports.index import Point, PointHit
 from memstone.ports.io import Io
 from memstone.testing.modes import MODES, run
 from tests.conformance.vector_world import ALICE, BOB, DIM, SPACE, World, empty_store, mirrored, near
@@ -37,7 +38,14 @@ class _Counting(MemoryVectors):
     def __init__(self, io: Io) -> None:
         super().__init__(MemoryConfig(), io)
         self.sent = 0
-        self.upserts_left = 1_000_000
+        self.upserts_left = self.searches_left = 1_000_000
+
+    async def search(
+        self, collection: str, vector: Sequence[float], limit: int, where: Where | None = None
+    ) -> list[PointHit]:
+        if self.searches_left <= 0:
+            raise BackendUnavailable("the store went away", kind="vectors", name="counting")
+        return await super().search(collection, vector, limit, where)
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
         items = list(points)
@@ -197,6 +205,31 @@ def test_a_fill_that_fails_is_taken_up_after_the_pause(monkeypatch: pytest.Monke
         now += 31.0
         await world.agrees(index, near(world, 10))
         await wait_until_filled(index, io, world)
+        await assert_equal_to_ledger(index, world)
+
+    run("blocking", scenario)
+
+
+@pytest.mark.req("N-29", "R-18")
+def test_a_store_that_was_killed_and_lost_what_it_took_last_gets_it_again() -> None:
+    async def scenario(io: Io) -> None:
+        world = await filled_world(io, 100)
+        store = _Counting(io)
+        index = with_embedded(world, io, store)
+        now = 1_000.0
+        index._clock = lambda: now
+        await index.fill(world.tenant, SPACE.signature)
+        (info,) = await store.collections()
+        newest = sorted(world.held)[-5:]
+        lost = [one.id for one in await store.scan(info.name, None, 1000) if one.payload.get("seq") in newest]
+        await store.delete(info.name, lost)
+        store.searches_left = 0
+        await world.agrees(index, near(world, 1000))
+        assert index.outage is not None
+
+        store.searches_left = 1_000_000
+        now += 31.0
+        await world.agrees(index, near(world, 1000))
         await assert_equal_to_ledger(index, world)
 
     run("blocking", scenario)

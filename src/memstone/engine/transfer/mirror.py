@@ -71,6 +71,8 @@ class _Mirror:
     newest: int = 0
     noted: int = 0
     has_others: bool = True
+    is_doubtful: bool = False
+    """Whether the store has failed since: one that was killed may have lost what it took last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ class MirroredIndex:
 
     def _record_failure(self, error: BackendError) -> BackendError:
         self.failures += 1
+        for mirror in self._mirrors.values():
+            mirror.is_doubtful = True
         self._outage = (self._clock() + _PAUSE_SECONDS, error)
         log_event("vector_store.failed", WARNING, code=error.code, failures=self.failures)
         return error
@@ -305,7 +309,7 @@ class MirroredIndex:
     async def _current(self, key: _Key) -> _Mirror | None:
         """Return the mirror, up to date; None when the ledger knows no such vectors (any more)."""
         mirror = self._mirrors.get(key)
-        if mirror is None or await self._behind(key, mirror):
+        if mirror is None or mirror.is_doubtful or await self._behind(key, mirror):
             async with self._lock:
                 mirror = await self._begin_or_heal(key)
                 while mirror is not None and await self._follow(key, mirror):
@@ -319,7 +323,16 @@ class MirroredIndex:
             await self._start_again(mirror)
             self._suspects.discard(mirror.collection)
             log_event("vector_store.rebuilt", WARNING, collection=mirror.collection)
+        elif mirror is not None and mirror.is_doubtful:
+            await self._step_back(key, mirror)
         return mirror
+
+    async def _step_back(self, key: _Key, mirror: _Mirror) -> None:
+        """Follow the last changes once more."""
+        start = max(0, mirror.cursor - _NOTE_EVERY)
+        changes = await self._ledger.of(key[0]).read(lambda tx: tx.vectors.changes_after(key[0], start, 1))
+        mirror.cursor = min(mirror.cursor, changes[0][0]) if changes and start else 0
+        mirror.is_doubtful = False
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -452,7 +465,8 @@ class MirroredIndex:
         """Start again, as the log does not know the cursor: the tenant was reset, and what is held is of the past."""
         await self._store.drop(mirror.collection)
         await self._store.create(mirror.collection, mirror.dimension)
-        mirror.cursor, mirror.newest, mirror.noted, mirror.inherited = 0, 0, 0, False
+        mirror.cursor, mirror.newest, mirror.noted = 0, 0, 0
+        mirror.inherited = mirror.is_doubtful = False
 
     async def _apply(self, mirror: _Mirror, seqs: set[int], points: Sequence[Point]) -> None:
         """Make the collection hold these points of these versions and no others; additions come first."""
