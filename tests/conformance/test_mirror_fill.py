@@ -276,6 +276,7 @@ def test_a_comparison_finds_what_differs_and_repairs_it(mode: str) -> None:
         await world.add(ALICE, BOB)
         store = empty_store(io)
         index = mirrored(world, io, store)
+        await index.fill(world.tenant, SPACE.signature)
         await assert_equal_to_ledger(index, world)
 
         name = (await store.collections())[0].name

@@ -104,6 +104,8 @@ class _Traffic:
 def assert_nothing_lost(memory: Memory, traffic: _Traffic) -> None:
     """Every memory that was acknowledged is there once, in the ledger and in the store, and the store lags no more."""
     assert traffic.errors == []
+    wait_until_back(memory)
+    wait_until_filled(memory)
     assert memory.stats()["memories"] == len(traffic.stored) == len(set(traffic.stored))
     found = compare(memory)
     assert (found["missing"], found["different"], found["unknown"]) == (0, 0, 0), found
@@ -111,6 +113,13 @@ def assert_nothing_lost(memory: Memory, traffic: _Traffic) -> None:
     assert count_lag(memory) == 0
     for number in range(5):
         assert not memory.search("topic 5", user_id=f"u{number}").get("degraded")
+
+
+def wait_until_filled(memory: Memory) -> None:
+    until = time.monotonic() + 120
+    while count_lag(memory) and time.monotonic() < until:
+        memory.search("topic", user_id="u0")
+        time.sleep(0.1)
 
 
 def wait_until_back(memory: Memory) -> None:
@@ -195,7 +204,7 @@ def test_a_service_killed_twenty_times_loses_nothing(tmp_path: Path, server: Red
                 mark, _, text = line.strip().partition(" ")
                 (acknowledged if mark == "!" else begun).add(text)
     with Memory(config(tmp_path, server.url)) as memory:
-        memory.search("memory", user_id="u")
+        wait_until_filled(memory)
         found = compare(memory)
         listed = memory.get_all(user_id="u", limit=10_000)["results"]
         texts = [one["memory"] for one in listed]

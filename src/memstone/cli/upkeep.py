@@ -171,7 +171,8 @@ def _check_vector_store(memory: Memory, *, repair: bool) -> Iterator[Check]:
     if found["repaired"]:
         yield Check("store", "vector store", GOOD, f"repaired; there were {detail}")
     else:
-        yield Check("store", "vector store", BAD, detail, "run `memstone doctor --repair`")
+        hint = "the next search sends what is new; `memstone doctor --repair` puts everything right now"
+        yield Check("store", "vector store", DOUBT, detail, hint)
 
 
 def _check_file(facts: StoreCheck) -> Iterator[Check]:

@@ -234,11 +234,13 @@ class MirroredIndex:
     # --- comparing ----------------------------------------------------------------------------------------------------
 
     async def compare(self, tenant_id: str, signature: str, *, repair: bool = False) -> StoreComparison | None:
-        """Compare every point with the ledger, and make them equal if asked to; None without such vectors."""
+        """Compare every point with the ledger, and make them equal if asked to; None without such vectors.
+
+        What was changed since somebody searched last is not there yet.
+        """
         key = (tenant_id, signature)
-        await self.fill(tenant_id, signature)
         async with self._lock:
-            mirror = self._mirrors.get(key)
+            mirror = await self._begin_or_heal(key)
             if mirror is None:
                 return None
             stored = {point.id: point for point in await self._store.scan(mirror.collection, None, _EVERY)}
