@@ -16,7 +16,7 @@ from memstone.engine.engine import Engine
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.embedding import Embedding, VectorCache
 from memstone.errors import ConfigError, MissingExtra
-from memstone.ports.index import VectorIndex
+from memstone.ports.index import VectorIndex, VectorStore
 from memstone.ports.io import Clock, Io
 from memstone.ports.ledger import Ledger, WholeLedger
 from memstone.ports.models import Embedder, Llm, Reranker
@@ -165,9 +165,16 @@ def _build_index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
         return local
     from memstone.engine.transfer.mirror import MirroredIndex
 
-    store = build_adapter("vectors", chosen.provider, chosen.config, io)
+    store = vector_store_of(settings, io)
     embedded: VectorIndex = build_adapter("index", where, {}, io, ledger)
     return MirroredIndex(ledger, store, chosen.collection_name, io, embedded)
+
+
+def vector_store_of(settings: Settings, io: Io) -> VectorStore:
+    """Return the separate vector store that settings name, by itself."""
+    chosen = settings.vector_store
+    made: VectorStore = build_adapter("vectors", chosen.provider, chosen.config, io)
+    return made
 
 
 def _build_embedder(settings: Settings, io: Io, embedder: EmbedderLike | None) -> Embedder | None:

@@ -26,6 +26,9 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("vectors", "faiss"): ("memstone.adapters.vectors.faiss:FaissStore", "faiss"),
     ("vectors", "milvus"): ("memstone.adapters.vectors.milvus:MilvusStore", "milvus"),
     ("vectors", "redis"): ("memstone.adapters.vectors.redis:RedisStore", "redis"),
+    ("vectors", "weaviate"): ("memstone.adapters.vectors.weaviate:WeaviateStore", ""),
+    ("vectors", "pinecone"): ("memstone.adapters.vectors.pinecone:PineconeStore", ""),
+    ("vectors", "azure_ai_search"): ("memstone.adapters.vectors.azure_ai_search:AzureSearchStore", ""),
     ("vectors", "pgvector"): ("memstone.adapters.vectors.pgvector:PgVectorStore", "postgres"),
     ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
     ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
@@ -106,6 +109,7 @@ OTHER_NAMES: Final[dict[tuple[str, str], str]] = {
     ("llm", "claude"): "anthropic",
     ("llm", "google"): "gemini",
     ("reranker", "cross_encoder"): "local",
+    ("vectors", "azure_search"): "azure_ai_search",
 }
 """Names by which others know what is built in."""
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         RefreshResult,
         SelfTest,
         VectorPart,
+        VectorStoreCheck,
     )
 
 # --- ``engine_status``, ``verify``, ``refresh_vectors`` ---------------------------------------------------------------
@@ -110,6 +111,8 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
     other = active is not None and active != signature
     outage: MemstoneError | None = getattr(runtime.index, "outage", None)
     down = "" if outage is None else f"{outage.message}; the embedded index answers meanwhile"
+    count_lag = getattr(runtime.index, "count_lag", None)
+    lag = 0 if count_lag is None or runtime.bounds is not None else await count_lag(runtime.tenant_id, signature)
     return {
         "available": not other and not down,
         "reason": "the index belongs to another embedder: run reindex" if other else down or None,
@@ -118,6 +121,7 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
         "signature": signature,
         "active_signature": active,
         "needs_reindex": bool(waiting) or other,
+        "lag": lag,
     }
 
 
@@ -142,6 +146,26 @@ async def clean_up_vectors(runtime: Runtime, *, dry_run: bool) -> int:
     signature = await runtime.embedding.signature()
     removed: int = await clean_up(runtime.tenant_id, signature, runtime.now(), dry_run=dry_run)
     return removed
+
+
+async def compare_vectors(runtime: Runtime, *, repair: bool) -> VectorStoreCheck | None:
+    """Compare a vector store outside with the ledger, and repair it if asked to; None where there is nothing to."""
+    if runtime.bounds is not None:
+        raise Forbidden("this key cannot check a vector store", hint="use a key for the whole tenant")
+    compare = getattr(runtime.index, "compare", None)
+    if compare is None or not runtime.embedding.on:
+        return None
+    found = await compare(runtime.tenant_id, await runtime.embedding.signature(), repair=repair)
+    if found is None:
+        return None
+    return {
+        "points": found.points,
+        "expected": found.expected,
+        "missing": found.missing,
+        "different": found.different,
+        "unknown": found.unknown,
+        "repaired": repair and not found.is_equal,
+    }
 
 
 async def refresh_vectors(runtime: Runtime) -> RefreshResult:

@@ -54,6 +54,8 @@ class VectorPart(EnginePart):
     active_signature: NotRequired[str | None]
     """The signature of the vectors that are searched; None before there are any."""
     needs_reindex: NotRequired[bool]
+    lag: NotRequired[int]
+    """How many changes a separate vector store does not have yet; 0 without one."""
 
 
 class EngineInfo(TypedDict):
@@ -286,6 +288,22 @@ class ReindexResult(TypedDict):
     failed: int
     dropped: int
     """Vectors of other embedders that were removed."""
+    sent: int
+    """Changes that were sent to a separate vector store; 0 without one."""
+
+
+class VectorStoreCheck(TypedDict):
+    """How a separate vector store differs from the ledger."""
+
+    points: int
+    """Points in the store, before anything was repaired."""
+    expected: int
+    """Points that there should be: one for each owner of each active memory that has a vector."""
+    missing: int
+    different: int
+    unknown: int
+    """Points of memories that are not active, or of none."""
+    repaired: bool
 
 
 class RefreshResult(ReindexResult):

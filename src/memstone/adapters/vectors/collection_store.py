@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
+from uuid import UUID, uuid5
 
 import numpy as np
 
@@ -29,6 +30,7 @@ BATCH: Final = 200
 """How many points are sent in one request."""
 
 _ABSENT: Final = 404
+_IDS: Final = UUID("5b2f3c44-6a0c-5a4e-9d0f-1f6f0a3b7c52")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,11 @@ def unit_vector(collection: str, vector: Sequence[float], dimension: int) -> Any
         )
     row = row / (np.abs(row).max() or 1.0)  # first to a size whose square is neither 0 nor infinite
     return (row / (np.linalg.norm(row) or 1.0)).astype("<f4")
+
+
+def uuid_of(point_id: str) -> str:
+    """Return the id of a point in a store that takes only UUIDs, or only some letters."""
+    return str(uuid5(_IDS, point_id))
 
 
 def clip_score(cosine: float) -> float:
@@ -255,9 +262,13 @@ class HttpStore(CollectionStore):
     async def _send_raw(
         self, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None
     ) -> HttpResponse | None:
-        """Return the answer as it came, or None for what is not there; tried again where that may help."""
+        """Return the answer as it came, or None for what is not there; tried again where that may help.
+
+        A path may be a whole address, where a store has several.
+        """
         sent = {**self._headers, **(headers or {})}
-        request = HttpRequest(method, self._base_url + path, body, sent, self._timeout)
+        url = path if path.startswith(("http://", "https://")) else self._base_url + path
+        request = HttpRequest(method, url, body, sent, self._timeout)
 
         async def attempt() -> HttpResponse:
             response = await self._io.http(request)

@@ -155,7 +155,15 @@ class ElasticsearchStore(HttpStore):
     # --- what OpenSearch says in other words --------------------------------------------------------------------------
 
     def _vector_field(self, dimension: int) -> dict[str, Any]:
-        return {"type": "dense_vector", "dims": dimension, "index": True, "similarity": "cosine"}
+        # Without this, newer servers round vectors to bytes, and the cosines they tell are off by a hundredth.
+        graph = {"type": "hnsw", "m": 16, "ef_construction": 128}
+        return {
+            "type": "dense_vector",
+            "dims": dimension,
+            "index": True,
+            "similarity": "cosine",
+            "index_options": graph,
+        }
 
     def _settings(self) -> dict[str, Any]:
         return {}

@@ -270,6 +270,7 @@ class VectorStoreStatus(EngineStatusPart):
     signature: str | None = None
     active_signature: str | None = None
     needs_reindex: bool | None = None
+    lag: int | None = None
 
 
 class EngineStatus(ApiAnswer):
