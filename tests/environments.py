@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
 from pathlib import Path
@@ -41,7 +42,24 @@ def _group_packages(group: str) -> list[str]:
 
 def run_module(python: Path, *arguments: str, seconds: int = 600) -> subprocess.CompletedProcess[str]:
     """Run a module of the tests in an environment, from the root of the repository."""
+    return run_script(python, "-m", *arguments, path=ROOT, folder=ROOT, seconds=seconds)
+
+
+def run_script(
+    python: Path, *arguments: str, path: Path, folder: Path, seconds: int = 600
+) -> subprocess.CompletedProcess[str]:
+    """Run something in an environment, with our sources and ``path`` to import from."""
     keep = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV_"))}
-    env = {**keep, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [str(python), "-m", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=seconds, check=False)  # noqa: S603
+    env = {**keep, "PYTHONPATH": f"{ROOT / 'src'}:{path}", "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [str(python), *arguments]
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=seconds, check=False)  # noqa: S603
+
+
+def unpack_source(requirement: str, folder: Path) -> Path:
+    """Fetch the source distribution of a package and unpack it; return the folder in it."""
+    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
+    subprocess.run([*fetch, "--dest", str(folder), requirement], check=True)  # noqa: S603
+    (archive,) = folder.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / archive.name.removesuffix(".tar.gz")
