@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from memstone.compat.mem0.arguments import PROCEDURAL, SCOPE
-from memstone.errors import NotFoundError
 
 UPDATED: Final = {"message": "Memory updated successfully!"}
 DELETED: Final = {"message": "Memory deleted successfully!"}
@@ -15,7 +14,7 @@ ALL_DELETED: Final = {"message": "Memories deleted successfully!"}
 _SHOWN_EVENTS: Final = {"REPLACE": "UPDATE"}
 
 
-class MemoryNotFound(NotFoundError, ValueError):
+class MemoryNotFound(ValueError):
     """There is no such memory; mem0 raises a ``ValueError`` where Memstone raises ``NotFoundError``."""
 
     def __init__(self, memory_id: str) -> None:
