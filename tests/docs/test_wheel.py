@@ -56,11 +56,9 @@ def test_it_is_small(environment: Path) -> None:
 @pytest.mark.system
 def test_it_chats_and_shows_its_demonstration_without_a_network(environment: Path, tmp_path: Path) -> None:
     program = [str(environment / "bin" / "memstone")]
-    if (
-        shutil.which("unshare")
-        and subprocess.run(["unshare", "-n", "true"], check=False, capture_output=True).returncode == 0
-    ):
-        program = ["unshare", "-n", *program]  # where that is allowed, there is no network at all
+    alone = [shutil.which("unshare") or "false", "-n"]
+    if subprocess.run([*alone, "true"], check=False, capture_output=True).returncode == 0:  # noqa: S603
+        program = [*alone, *program]  # where that is allowed, there is no network at all
     how = {"HOME": str(tmp_path), **NO_NETWORK}
     assert "learned    User lives in Oslo." in run(*program, "chat", stdin="I live in Oslo.\n", **how)
     assert "Where is home?" in run(*program, "demo", **how)

@@ -199,7 +199,7 @@ def test_a_key_that_the_upstream_refuses_is_not_taken_for_the_callers_own(gate: 
     assert "no (the upstream 127.0.0.1 refused the key it was sent; the key of this service is valid)" in str(
         refusal.value
     )
-    with openai.OpenAI(api_key="rt_wrong", base_url=f"{gate.url}/v1", max_retries=0) as client:
-        with pytest.raises(openai.AuthenticationError) as own:
-            client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hello"}])
+    wrong = openai.OpenAI(api_key="rt_wrong", base_url=f"{gate.url}/v1", max_retries=0)
+    with wrong as client, pytest.raises(openai.AuthenticationError) as own:
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hello"}])
     assert "this key is not valid" in str(own.value)

@@ -95,7 +95,9 @@ def _load_service(settings: Settings) -> Callable[[Callable[[int], None]], None]
         from memstone.server.observe import configure_logging
         from memstone.server.stored_settings import with_stored
     except ModuleNotFoundError as error:
-        raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
+        raise MissingExtra(
+            "the service needs the extra 'server'", hint="pip install 'memstone[server]', or '.[server]' in a clone"
+        ) from error
 
     def serve_app(announce: Callable[[int], None]) -> None:
         repeats = configure_logging(
@@ -198,7 +200,8 @@ def mcp(arguments: Arguments, *, for_user: str) -> int:
         from memstone.server.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
         raise MissingExtra(
-            "this needs the extras 'mcp' and 'server'", hint="pip install 'memstone[mcp,server]'"
+            "this needs the extras 'mcp' and 'server'",
+            hint="pip install 'memstone[mcp,server]', or '.[mcp,server]' in a clone",
         ) from error
     serve_stdio(arguments.settings(), for_user)
     return OK
