@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
-_QUIET_SECONDS: Final = 3.0
-_NEVER: Final = 1e6
-"""A log of JSON lines holds nothing else."""
 
 
 _UPSTREAM: Final = (
@@ -69,7 +66,7 @@ def serve(
     printed lines use.
     """
     asked = _override_upstreams(_override_address(arguments.settings(), host, port), named, key_env)
-    waiting = WaitNotes("starting Memstone", _QUIET_SECONDS if asked.server.log == "console" else _NEVER)
+    waiting = WaitNotes("starting Memstone", always=asked.server.log == "console")
     with waiting, _stored_in_file(asked) as settings:
         serve_app = _load_service(settings)
         token, key_file = _prepare_keys(settings, for_user)

@@ -343,15 +343,22 @@ class Progress:
         sys.stderr.flush()
 
 
-class WaitNotes:
-    """Notes every few seconds that something is still going on, until it is done; nothing if it is quick."""
+_QUIET_SECONDS: Final = 3.0
 
-    def __init__(self, label: str, seconds: float = 3.0) -> None:
-        self._label, self._seconds, self._done = label, seconds, threading.Event()
-        self._thread = threading.Thread(target=self._print_notes, daemon=True)
+
+class WaitNotes:
+    """Notes every few seconds that something is still going on, until it is done; nothing if it is quick.
+
+    Without ``always``, only for a person who looks.
+    """
+
+    def __init__(self, label: str, *, always: bool = False) -> None:
+        self._label, self._done = label, threading.Event()
+        self._is_visible = always or is_terminal(sys.stderr)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        if self._is_visible:
+            threading.Thread(target=self._print_notes, daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -363,7 +370,7 @@ class WaitNotes:
 
     def _print_notes(self) -> None:
         started = time.monotonic()
-        while not self._done.wait(self._seconds):
+        while not self._done.wait(_QUIET_SECONDS):
             print_note(f"{self._label}, {time.monotonic() - started:.0f} s ...")
 
 
