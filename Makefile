@@ -20,14 +20,17 @@ DEV_PACKAGES := $(if $(LOCK),--constraint $(LOCK)) --group dev
 EXTRAS := faiss,keyring,mcp,postgres,redis,server
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-system test-llm lint types docs bench quality requirements size clean
+.PHONY: help run chat demo test test-system test-llm lint types docs bench quality requirements size clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
 	  | while IFS='|' read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
 
-run: $(CORE)  ## the service on its embedded defaults; prints the address and, the first time, a key
-	@$(BIN)/memstone serve
+run: $(CORE)  ## the service; prints its address and lines to paste; ARGS="--upstream openai" makes clients remember
+	@$(BIN)/memstone serve $(ARGS)
+
+chat: $(CORE)  ## talk in the terminal and see what is learned; ARGS="--upstream ollama" for answers
+	@$(BIN)/memstone chat $(ARGS)
 
 demo: $(CORE)  ## a short demonstration in the terminal, on a memory of its own
 	@$(BIN)/memstone demo

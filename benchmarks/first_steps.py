@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -197,6 +198,18 @@ def peer_client(newcomer: Newcomer) -> None:
     assert any("Where do I live" in one and "Oslo" in one for one in StandIn.seen)
 
 
+def reach(
+    install: Callable[[Newcomer, str, str], None],
+    wheel: str,
+    extras: str,
+    goal: Callable[[Newcomer], None],
+    newcomer: Newcomer,
+) -> None:
+    """Install Memstone and do what is to be reached."""
+    install(newcomer, wheel, extras)
+    goal(newcomer)
+
+
 def stopwatch(steps: Callable[[Newcomer], None], model: str) -> tuple[float, int]:
     """Return how many seconds it took from nothing, and how many commands."""
     home = Path(tempfile.mkdtemp(prefix="newcomer-"))
@@ -219,8 +232,8 @@ def measure(wheel: str, model: str) -> Iterator[tuple[str, str]]:
     for title, goal, extras, peer in goals:
         cells = []
         for install in (from_wheel, from_clone):
-            steps = lambda one, install=install, goal=goal, extras=extras: (install(one, wheel, extras), goal(one))  # noqa: E731
-            cells.append("{:.0f} s, {} commands".format(*stopwatch(steps, model)))
+            took = stopwatch(partial(reach, install, wheel, extras, goal), model)
+            cells.append("{:.0f} s, {} commands".format(*took))
             print(title, install.__name__, cells[-1], flush=True)
         if peer is None:
             cells.append("not in its package")

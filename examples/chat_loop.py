@@ -7,6 +7,7 @@ OPENAI_BASE_URL=http://127.0.0.1:11434/v1 MODEL=llama3.2 python examples/chat_lo
 
 import os
 import sys
+from typing import Any
 
 from openai import OpenAI
 
@@ -25,7 +26,8 @@ def main() -> None:
             continue
         message = {"role": "user", "content": line.strip()}
         known = memory.context(message["content"], user_id=USER)  # what is worth knowing for this message
-        answer = model.chat.completions.create(model=MODEL, messages=inject([*chat, message], known))
+        messages: Any = inject([*chat, message], known)
+        answer = model.chat.completions.create(model=MODEL, messages=messages)
         reply = {"role": "assistant", "content": answer.choices[0].message.content or ""}
         print(reply["content"])
         learned = memory.add([message, reply], user_id=USER)

@@ -49,8 +49,13 @@ def main(args: Sequence[str]) -> int:
 def follow(stream: IO[str], started: float) -> Iterator[str]:
     """Yield every line that is said, and print what it is about, or that it is still running."""
     lines: queue.Queue[str | None] = queue.Queue()
-    reader = threading.Thread(target=lambda: [*map(lines.put, stream), lines.put(None)], daemon=True)
-    reader.start()
+
+    def read() -> None:
+        for line in stream:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
     while True:
         try:
             line = lines.get(timeout=QUIET_SECONDS)

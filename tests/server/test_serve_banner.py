@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -38,6 +39,10 @@ class Started:
         known |= {"PYTHONPATH": os.environ["PYTHONPATH"]} if "PYTHONPATH" in os.environ else {}
         shell = ["/bin/sh", "-c", line]
         return subprocess.run(shell, env=known, cwd="/", capture_output=True, text=True, check=True).stdout  # noqa: S603
+
+    def finds(self, line: str) -> bool:
+        """Whether a line shows what the line for curl has stored."""
+        return "Oslo" in self.paste(line)
 
     def curl(self) -> httpx2.Response:
         """The answer to the line for curl, which need not be installed here."""
@@ -94,7 +99,7 @@ def test_every_line_works_in_a_new_terminal_on_the_first_start_and_later(tmp_pat
         with started(tmp_path / "home", MEMSTONE_PRESET=preset) as service:
             assert service.curl().status_code == 200, start
             for line in service.python():
-                until(lambda line=line: "Oslo" in service.paste(line), 60)
+                until(partial(service.finds, line), 60)
             assert len(service.python()) == 2
     with Memory(
         {"store": {"url": f"sqlite:///{tmp_path}/home/.memstone/memstone.db"}, "embedder": {"provider": "hash"}}
@@ -109,7 +114,7 @@ def test_a_store_of_another_name_in_memory_or_a_file_of_settings(tmp_path: Path)
         with started(tmp_path / "home", *args) as service:
             assert service.curl().status_code == 200, args
             for line in service.python():
-                until(lambda line=line: "Oslo" in service.paste(line))
+                until(partial(service.finds, line))
 
 
 def test_on_postgresql_no_line_opens_a_local_file(tmp_path: Path, postgres: Server) -> None:
@@ -117,7 +122,7 @@ def test_on_postgresql_no_line_opens_a_local_file(tmp_path: Path, postgres: Serv
         with started(tmp_path / "home", MEMSTONE_STORE__URL=postgres.url()) as service:
             assert service.curl().status_code == 200
             (line,) = service.python()
-            until(lambda line=line: "Oslo" in service.paste(line))
+            until(partial(service.finds, line))
     assert not (tmp_path / "home" / ".memstone" / "memstone.db").exists()
 
 

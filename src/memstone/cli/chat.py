@@ -13,6 +13,7 @@ import click
 from memstone.cli.arguments import Arguments, for_scope
 from memstone.cli.fail import OK, describe_error
 from memstone.cli.terminal import (
+    WaitNotes,
     as_json,
     columns_of,
     escape_control_chars,
@@ -85,14 +86,16 @@ class ChatRoom:
 
     def take_message(self, text: str) -> None:
         """Show what memory recalls for a message, answer it if a model is there, and learn from both."""
-        pack = self.memory.context(text, **self.scope)
+        with WaitNotes("recalling"):  # the first time, the model is loaded
+            pack = self.memory.context(text, **self.scope)
         receipt = self.memory.receipt(pack.receipt_id) if pack.receipt_id else None
         self.block = pack.text
         if not self.json:
             _show_recalled(pack, receipt)
         answer = self._answer(text, pack) if self.model else None
         spoken = [{"role": "user", "content": text}, *([{"role": "assistant", "content": answer}] if answer else [])]
-        learned = self.memory.add(spoken, **self.scope)
+        with WaitNotes("learning"):
+            learned = self.memory.add(spoken, **self.scope)
         self.messages = [*self.messages, *spoken][-_HISTORY:]
         if self.json:
             shown = [{"memory": one.memory, "id": one.memory_id} for one in pack.citations]

@@ -161,7 +161,10 @@ def _connect_tool(
 
 def _require_extras() -> None:
     if find_spec("mcp") is None or find_spec("fastapi") is None:
-        raise MissingExtra("MCP tools need the extras 'mcp' and 'server'", hint="pip install 'memstone[mcp,server]'")
+        raise MissingExtra(
+            "MCP tools need the extras 'mcp' and 'server'",
+            hint="pip install 'memstone[mcp,server]', or '.[mcp,server]' in a clone",
+        )
 
 
 def _server_entry(arguments: Arguments, tool: McpHost, user: str) -> dict[str, Any]:

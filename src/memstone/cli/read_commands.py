@@ -124,7 +124,7 @@ def _show_hits(answer: SearchResults, *, explain: bool) -> None:
         [
             Column("SCORE", right=True),
             *(Column(name.upper(), right=True) for name in parts),
-            Column("ID", spare=1 if explain else 0),  # who asks for the parts of a score wants to see those
+            Column("ID", spare=1 if explain else 0, is_id=True),  # who asks for the parts of a score wants to see those
             Column("SAID", spare=2),
             Column("SPEAKER", spare=3),
             Column("MEMORY", grows=True),
@@ -223,7 +223,7 @@ def _show_list(answer: MemoryList) -> None:
 def _show_memories(memories: Sequence[MemoryItem]) -> None:
     table = TextTable(
         [
-            Column("ID"),
+            Column("ID", is_id=True),
             Column("SAID", spare=1),
             Column("SPEAKER", spare=2),
             Column("KIND", spare=3),
@@ -409,8 +409,8 @@ def _show_chosen(pack: ContextPack, chosen: Sequence[Mapping[str, Any]]) -> None
             Column("SCORE", right=True),
             Column("TOKENS", right=True, spare=1),
             Column("SAID", spare=2),
-            Column("ID"),
-            Column("SOURCE", spare=3),
+            Column("ID", is_id=True),
+            Column("SOURCE", spare=3, is_id=True),
             Column("MEMORY", grows=True),
         ]
     )
@@ -424,7 +424,7 @@ def _show_chosen(pack: ContextPack, chosen: Sequence[Mapping[str, Any]]) -> None
 def _show_dropped(memory: Memory, dropped: Sequence[Mapping[str, Any]]) -> None:
     if not dropped:
         return
-    table = TextTable([Column("WHY"), Column("ID"), Column("MEMORY", grows=True)])
+    table = TextTable([Column("WHY"), Column("ID", is_id=True), Column("MEMORY", grows=True)])
     for one in dropped:
         found = memory.get(one["id"])
         table.add(one["reason"], one["id"], found["memory"] if found else None)
@@ -476,7 +476,7 @@ def _show_profile(memory: Memory, answer: ProfileResult) -> None:
     rows += [(f"said {one['date']}", one) for one in answer["turns"]]
     if not rows:
         print_note("nothing is known about this user")
-    table = TextTable([Column("ABOUT"), Column("ID", spare=1), Column("MEMORY", grows=True)])
+    table = TextTable([Column("ABOUT"), Column("ID", spare=1, is_id=True), Column("MEMORY", grows=True)])
     for about, one in rows:
         table.add(about, one["id"], one["memory"])
     if rows:

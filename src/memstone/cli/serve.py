@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
-_QUIET_SECONDS: Final = 3.0
-_NEVER: Final = 1e6
-"""A log of JSON lines holds nothing else."""
 
 
 _UPSTREAM: Final = (
@@ -69,7 +66,7 @@ def serve(
     printed lines use.
     """
     asked = _override_upstreams(_override_address(arguments.settings(), host, port), named, key_env)
-    waiting = WaitNotes("starting Memstone", _QUIET_SECONDS if asked.server.log == "console" else _NEVER)
+    waiting = WaitNotes("starting Memstone", always=asked.server.log == "console")
     with waiting, _stored_in_file(asked) as settings:
         serve_app = _load_service(settings)
         token, key_file = _prepare_keys(settings, for_user)
@@ -95,7 +92,9 @@ def _load_service(settings: Settings) -> Callable[[Callable[[int], None]], None]
         from memstone.server.observe import configure_logging
         from memstone.server.stored_settings import with_stored
     except ModuleNotFoundError as error:
-        raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
+        raise MissingExtra(
+            "the service needs the extra 'server'", hint="pip install 'memstone[server]', or '.[server]' in a clone"
+        ) from error
 
     def serve_app(announce: Callable[[int], None]) -> None:
         repeats = configure_logging(
@@ -198,7 +197,8 @@ def mcp(arguments: Arguments, *, for_user: str) -> int:
         from memstone.server.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
         raise MissingExtra(
-            "this needs the extras 'mcp' and 'server'", hint="pip install 'memstone[mcp,server]'"
+            "this needs the extras 'mcp' and 'server'",
+            hint="pip install 'memstone[mcp,server]', or '.[mcp,server]' in a clone",
         ) from error
     serve_stdio(arguments.settings(), for_user)
     return OK

@@ -66,7 +66,7 @@ def _show_events(answer: EventFeed) -> None:
             Column("CURSOR", right=True, spare=1),
             Column("WHEN", spare=2),
             Column("EVENT", style=event_style),
-            Column("ID"),
+            Column("ID", is_id=True),
             Column("WHO", spare=3),
             Column("MEMORY", grows=True),
         ]
@@ -130,7 +130,12 @@ def undo_last(memory: Memory, scope: Mapping[str, Any]) -> list[UndoResult]:
 
 def _show_results(results: Sequence[UndoItem]) -> None:
     table = TextTable(
-        [Column("EVENT", style=event_style), Column("ID"), Column("STATUS", spare=1), Column("MEMORY", grows=True)]
+        [
+            Column("EVENT", style=event_style),
+            Column("ID", is_id=True),
+            Column("STATUS", spare=1),
+            Column("MEMORY", grows=True),
+        ]
     )
     for one in results:
         table.add(one["event"], one["id"], one["status"], one.get("memory"))
@@ -195,7 +200,9 @@ def _confirm_rollback(arguments: Arguments, planned: RollbackResult) -> bool:
 
 def _show_rollback(answer: RollbackResult) -> None:
     if answer["conflicts"]:
-        table = TextTable([Column("NOT UNDONE", style=event_style), Column("ID"), Column("WHY", grows=True)])
+        table = TextTable(
+            [Column("NOT UNDONE", style=event_style), Column("ID", is_id=True), Column("WHY", grows=True)]
+        )
         for one in answer["conflicts"]:
             table.add(one["event"], one["event_id"], one["message"])
         print_table(table)
@@ -312,7 +319,7 @@ def _show_inspected(answer: PreviewList) -> None:
     table = TextTable(
         [
             Column("SCORE", right=True, spare=2),
-            Column("ID"),
+            Column("ID", is_id=True),
             Column("LAYER", spare=3),
             Column("STATUS"),
             Column("PREVIEW", grows=True),

@@ -29,6 +29,8 @@ def find_upstreams(named: Sequence[str], key_variable: str | None = None) -> lis
 
 
 def _find_upstream(wanted: str, key_variable: str | None, *, several: bool) -> UpstreamSettings:
+    from pydantic import SecretStr
+
     from memstone.registry import load_adapter
     from memstone.sections_service import UpstreamSettings
 
@@ -39,12 +41,12 @@ def _find_upstream(wanted: str, key_variable: str | None, *, several: bool) -> U
         hint = f"did you mean {near[0]}?" if near else f"give an address, or one of {', '.join(known)}"
         raise ConfigError(f"unknown upstream {wanted!r}", hint=hint)
     variables = (key_variable,) if key_variable else service.keys
-    own = {"models": ("claude-",)} if several and service.dialect == "anthropic" else {}
     key = read_upstream_key(variables)
+    options: dict[str, Any] = {"name": service.name, "base_url": service.base_url, "dialect": service.dialect}
+    if several and service.dialect == "anthropic":
+        options["models"] = ("claude-",)
     try:
-        return UpstreamSettings(
-            name=service.name, base_url=service.base_url, api_key=key, dialect=service.dialect, **own
-        )
+        return UpstreamSettings(**options, api_key=None if key is None else SecretStr(key))
     except ValueError:
         raise ConfigError(f"{wanted!r} is not an address", hint="such as http://127.0.0.1:11434/v1") from None
 

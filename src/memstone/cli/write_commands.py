@@ -78,7 +78,7 @@ def add(
 
 
 def _show_changes(answer: AddResult, *, infer: bool) -> None:
-    table = TextTable([Column("EVENT", style=event_style), Column("ID"), Column("MEMORY", grows=True)])
+    table = TextTable([Column("EVENT", style=event_style), Column("ID", is_id=True), Column("MEMORY", grows=True)])
     for one in answer["results"]:
         table.add(one["event"], one["id"], one["memory"])
     if table.rows:
@@ -215,7 +215,7 @@ def _delete_ids(arguments: Arguments, ids: Sequence[str]) -> int:
 
 
 def _show_deleted(results: Sequence[DeleteItem]) -> None:
-    table = TextTable([Column("EVENT", style=event_style), Column("ID"), Column("REMARK", grows=True)])
+    table = TextTable([Column("EVENT", style=event_style), Column("ID", is_id=True), Column("REMARK", grows=True)])
     for one in results:
         error = one.get("error")
         missing = error is not None and error["code"] == NotFoundError.code

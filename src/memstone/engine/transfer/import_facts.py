@@ -283,8 +283,17 @@ async def _approve_waiting(tx: Tx, runtime: Runtime, one: FactToImport, now: Ins
         record = await tx.memories.at(seq) if seq is not None else None
         if record is not None and record.status == Status.QUARANTINED and record.origin == Origin.IMPORT:
             links = await tx.links.of(record.tenant_id, record.seq)
-            how = {"event": EventType.ENABLE, "reason": _APPROVED, "actor": "import"}
-            await set_status(tx, runtime.language, record, links, Status.ACTIVE, now, **how)
+            await set_status(
+                tx,
+                runtime.language,
+                record,
+                links,
+                Status.ACTIVE,
+                now,
+                event=EventType.ENABLE,
+                reason=_APPROVED,
+                actor="import",
+            )
             return True
     return False
 
