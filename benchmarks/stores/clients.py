@@ -80,20 +80,13 @@ class ChromaVendor:
         return [json.loads(one) for one in found["documents"][0]]
 
 
-class ElasticsearchVendor:
-    """``elasticsearch`` or ``opensearch-py``."""
+class OpenSearchVendor:
+    """``opensearch-py``."""
 
-    def __init__(self, url: str, name: str) -> None:
-        self._opensearch = name == "opensearch"
-        if self._opensearch:
-            from opensearchpy import OpenSearch
+    def __init__(self, url: str) -> None:
+        from opensearchpy import OpenSearch
 
-            self._client: Any = OpenSearch(url)
-        else:
-            from elasticsearch import Elasticsearch
-
-            form = "application/vnd.elasticsearch+json; compatible-with=8"
-            self._client = Elasticsearch(url).options(headers={"accept": form, "content-type": form})
+        self._client = OpenSearch(url)
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Write them."""
@@ -102,20 +95,17 @@ class ElasticsearchVendor:
             source = {"id": one.id, "labels": labels_of(one.payload), "payload": {"json": json.dumps(one.payload)}}
             vector = list(one.vector)
             lines += [{"index": {"_id": one.id}}, {**source, "vector": vector, "raw": {"vector": vector}}]
-        body = {"body": lines} if self._opensearch else {"operations": lines}
-        self._client.bulk(index=f"memstone-{NAME}", refresh=True, **body)
+        self._client.bulk(index=f"memstone-{NAME}", body=lines, params={"refresh": "true"})
 
     def search(self, vector: list[float], user: str) -> list[dict[str, Any]]:
         """Ask for ten."""
         own = {"terms": {"labels": [f"user_id=s:{user}"]}}
-        if self._opensearch:
-            knn = {"knn": {"vector": {"vector": vector, "k": 500, "filter": own}}}
-            found = self._client.search(
-                index=f"memstone-{NAME}", body={"size": 10, "query": knn, "_source": ["payload"]}
-            )
-        else:
-            knn = {"field": "vector", "query_vector": vector, "k": 10, "num_candidates": 500, "filter": own}
-            found = self._client.search(index=f"memstone-{NAME}", knn=knn, size=10, source=["payload"])
+        body = {
+            "size": 10,
+            "query": {"knn": {"vector": {"vector": vector, "k": 500, "filter": own}}},
+            "_source": ["payload"],
+        }
+        found = self._client.search(index=f"memstone-{NAME}", body=body)
         return [json.loads(one["_source"]["payload"]["json"]) for one in found["hits"]["hits"]]
 
 
@@ -234,7 +224,7 @@ class RedisVendor:
     def __init__(self, url: str, _: str) -> None:
         import redis
 
-        self._client = redis.Redis.from_url(url)
+        self._client: Any = redis.Redis.from_url(url)
 
     def upsert(self, points: Sequence[Point]) -> None:
         """Write them."""
@@ -242,7 +232,10 @@ class RedisVendor:
 
         with self._client.pipeline(transaction=False) as pipe:
             for one in points:
-                fields = {"vector": np.asarray(one.vector, "<f4").tobytes(), "body": json.dumps(one.payload)}
+                fields: dict[Any, Any] = {
+                    "vector": np.asarray(one.vector, "<f4").tobytes(),
+                    "body": json.dumps(one.payload),
+                }
                 pipe.hset(f"vendor:{one.id}", mapping={**fields, "user": one.payload["user_id"]})
             pipe.execute()
 

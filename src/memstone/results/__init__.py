@@ -184,6 +184,7 @@ from memstone.results.upkeep import (
     SummaryCounts,
     SummaryResult,
     VectorPart,
+    VectorStoreCheck,
     VectorSpace,
     WorkStats,
 )
@@ -355,6 +356,7 @@ __all__ = [
     "VectorMatches",
     "VectorPart",
     "VectorSpace",
+    "VectorStoreCheck",
     "VectorUnlink",
     "VersionState",
     "VisibilityResult",

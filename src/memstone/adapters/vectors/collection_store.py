@@ -140,8 +140,10 @@ class CollectionStore:
         """Write all of them or, when one vector is wrong, none; of those with the same id the last one."""
         items = list(points)
         dimension = await self._dimension(collection)
-        vectors = unit_vectors(collection, [one.vector for one in items], dimension) if items else ()
-        zero = (~vectors.any(axis=1)).tolist() if items else ()
+        if not items:
+            return
+        vectors = unit_vectors(collection, [one.vector for one in items], dimension)
+        zero = (~vectors.any(axis=1)).tolist()
         columns = zip(items, vectors, zero, strict=True)
         rows = list({one.id: StoredPoint(one.id, row, one.payload, empty) for one, row, empty in columns}.values())
         for start in range(0, len(rows), BATCH):
