@@ -37,8 +37,8 @@ store. Scores are cosine similarities from 0 to 1 in all of them.
 - Redis, PostgreSQL, FAISS, Milvus Lite and Chroma come in Python packages.
 - OpenSearch: its server, its HTTP module and its k-NN plugin are put together from their jars on Maven Central and
   started by a class of fifty lines (`tests/stores/opensearch`). It needs Maven and a JDK.
-- Elasticsearch: the distribution that its own plugins are tested with is on Maven Central, and starts as it is. It needs
-  Java 17. Its server jars alone do not start. The newest Python client speaks to servers of version 9 only.
+- Elasticsearch: the distribution that its own plugins are tested with is on Maven Central, and starts as it is. It
+  needs Java 17. The newest Python client speaks to servers of version 9 only.
 - Weaviate: `go build ./cmd/weaviate-server` in the source of version 1.35.2 takes five minutes of processor time.
   `MEMSTONE_WEAVIATE_SERVER` names the program for the tests.
 - Qdrant has no server in any package registry; Pinecone and Azure AI Search have none outside of their vendors.

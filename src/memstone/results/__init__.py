@@ -184,8 +184,8 @@ from memstone.results.upkeep import (
     SummaryCounts,
     SummaryResult,
     VectorPart,
-    VectorStoreCheck,
     VectorSpace,
+    VectorStoreCheck,
     WorkStats,
 )
 
