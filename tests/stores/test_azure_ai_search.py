@@ -95,8 +95,7 @@ def _their_index() -> SearchIndex:
         algorithms=[HnswAlgorithmConfiguration(name="graph")],
         profiles=[VectorSearchProfile(name="p", algorithm_configuration_name="graph")],
     )
-    texts = SearchFieldDataType.Collection(SearchFieldDataType.String)
-    singles = SearchFieldDataType.Collection(SearchFieldDataType.Single)
+    texts, singles = "Collection(Edm.String)", "Collection(Edm.Single)"
     fields = [
         SearchField(name="id", type=SearchFieldDataType.String, key=True),
         SearchField(name="tags", type=texts, filterable=True),

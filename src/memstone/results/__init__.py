@@ -185,6 +185,7 @@ from memstone.results.upkeep import (
     SummaryResult,
     VectorPart,
     VectorSpace,
+    VectorStoreCheck,
     WorkStats,
 )
 
@@ -355,6 +356,7 @@ __all__ = [
     "VectorMatches",
     "VectorPart",
     "VectorSpace",
+    "VectorStoreCheck",
     "VectorUnlink",
     "VersionState",
     "VisibilityResult",

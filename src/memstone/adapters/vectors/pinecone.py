@@ -23,6 +23,7 @@ from memstone.adapters.vectors.collection_store import (
     StoredPoint,
     clip_score,
     compare_points,
+    encode_json,
     uuid_of,
 )
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
@@ -259,7 +260,7 @@ def _write_requests(collection: str, rows: Sequence[StoredPoint]) -> Iterator[by
     parts: list[bytes] = []
     size = 0
     for row in rows:
-        part = json.dumps(_vector_of(row), ensure_ascii=False).encode("utf-8", "surrogatepass")
+        part = encode_json(_vector_of(row))
         if parts and size + len(part) > _REQUEST_BYTES:
             yield begin + b",".join(parts) + b"]}"
             parts, size = [], 0

@@ -210,8 +210,8 @@ class MirroredIndex:
                 mirror = self._mirrors.get(key) or await self._begin(key)
         if mirror is None or self._is_stopping or not await self._lacks_many(key, mirror):
             return False
-        stop = self._stop_filling
-        self._fillers[key] = self._io.spawn(self._fill_in_background(key), name="memstone-vector-store", stop=stop)
+        work = self._fill_in_background(key)
+        self._fillers[key] = self._io.spawn(work, name="memstone-vector-store", stop=self._stop_filling)
         return True
 
     async def _lacks_many(self, key: _Key, mirror: _Mirror) -> bool:
@@ -250,7 +250,7 @@ class MirroredIndex:
             async for points in self._expected_points(key):
                 wrong = [point for point in points if point.id not in stored]
                 missing += len(wrong)
-                changed = [point for point in points if _differs(point, stored.pop(point.id, point))]
+                changed = [point for point in points if point.payload != stored.pop(point.id, point).payload]
                 different, expected = different + len(changed), expected + len(points)
                 if repair and (wrong or changed):
                     await self._store.upsert(mirror.collection, [*wrong, *changed])
@@ -534,10 +534,6 @@ def _change_reader(tenant_id: str, cursor: int) -> Work[list[tuple[int, int]]]:
 
 def _row_reader(key: _Key, seqs: Sequence[int]) -> Work[list[LinkedVector]]:
     return lambda tx: tx.vectors.rows_of(*key, seqs)
-
-
-def _differs(expected: Point, stored: Point) -> bool:
-    return expected.payload != stored.payload
 
 
 async def _memory_id_of(tx: Tx, seq: int) -> str:
