@@ -21,6 +21,9 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGE = ROOT / "build" / "docs"
+SHIM = ROOT / "docs" / "assets" / "iframe-worker.js"
+SHIM_ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
+"""Where the theme loads that script from."""
 FENCE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?P<image>!?)\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^)\s]+)\)")
 SOURCE = re.compile(r'(?P<name>src)="(?P<target>[^"]+)"')
@@ -45,8 +48,18 @@ def main(args: list[str] | None = None) -> int:
     # A remark of the theme about its future is no problem of these pages.
     code = subprocess.run(command, check=False, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}).returncode
     if not code and not wanted.serve:
+        load_nothing_from_elsewhere(ROOT / "site")
         print(f"the documentation is in {ROOT / 'site' / 'index.html'}")
     return code
+
+
+def load_nothing_from_elsewhere(site: Path) -> None:
+    """Have the pages load the script that lets them search when they are opened as files from the site itself."""
+    shutil.copyfile(SHIM, site / "assets" / SHIM.name)
+    for page in site.rglob("*.html"):
+        up = os.path.relpath(site, page.parent).replace(os.sep, "/")
+        text = page.read_text("utf-8")
+        page.write_text(text.replace(SHIM_ELSEWHERE, f"{up}/assets/{SHIM.name}"), encoding="utf-8")
 
 
 def pages() -> dict[Path, Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,18 @@ def test_the_theme_loads_nothing_from_elsewhere() -> None:
     config = yaml.safe_load((build_docs.ROOT / "mkdocs.yml").read_text())
     assert config["theme"]["font"] is False
     assert config["plugins"] == ["search", "offline"]
+
+
+def test_the_script_for_searching_in_files_is_our_own_copy(tmp_path: Path) -> None:
+    notice = (build_docs.ROOT / "NOTICE").read_text()
+    assert sha256(build_docs.SHIM.read_bytes()).hexdigest() in notice
+    page = tmp_path / "guides" / "a.html"
+    page.parent.mkdir()
+    (tmp_path / "assets").mkdir()
+    page.write_text(f'<script src="{build_docs.SHIM_ELSEWHERE}"></script>')
+    build_docs.load_nothing_from_elsewhere(tmp_path)
+    assert page.read_text() == '<script src="../assets/iframe-worker.js"></script>'
+    assert (tmp_path / "assets" / "iframe-worker.js").exists()
 
 
 def test_the_page_of_benchmarks_shows_the_newest_results() -> None:
