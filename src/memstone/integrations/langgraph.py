@@ -136,8 +136,7 @@ class MemstoneStore(BaseStore):
 
     def _store(self, name: str, text: str, metadata: dict[str, Any], until: datetime | None) -> bool:
         """Store a text under a key, in place of what is there; return whether something was."""
-        scope = {"user_id": self.user_id}
-        answer = self.memory.add(text, **scope, infer=False, key=name, metadata=metadata, expires_at=until)
+        answer = self.memory.add(text, user_id=self.user_id, infer=False, key=name, metadata=metadata, expires_at=until)
         (result,) = answer["results"]
         if result["event"] == "NONE":  # the text was known, but the value or the expiry may be other ones
             self.memory.update(result["id"], text, metadata=metadata, expires_at=until)
