@@ -138,7 +138,7 @@ def errors_file() -> str:
         base = next(one for one in kind.__bases__ if issubclass(one, errors.MemstoneError))
         parts.append(f"{doc_comment(kind.__doc__)}export class {kind.__name__} extends {base.__name__} {{}}\n")
         if "code" in vars(kind):
-            codes.append(f'  {quoted(kind.code)}: {kind.__name__},')
+            codes.append(f"  {quoted(kind.code)}: {kind.__name__},")
     table = "/** The class of an error, by the code that the service tells. */\n"
     table += "export const ERRORS: Record<string, typeof MemstoneError> = {\n" + "\n".join(codes) + "\n};\n"
     return HEAD + "\n".join([*parts, table])
@@ -283,7 +283,8 @@ def verbs_file(description: Mapping[str, Any]) -> str:
     """Return ``verbs.ts``."""
     writer = VerbWriter(description)
     writer.write_group(MemoryVerbs, "", "MemoryVerbs")
-    imports = 'import type { Route, ServiceConnection } from "./connection.js";\nimport type * as types from "./types.js";\n'
+    imports = 'import type { Route, ServiceConnection } from "./connection.js";\n'
+    imports += 'import type * as types from "./types.js";\n'
     table = "/** Where every verb is asked for. */\n" + routes_table()
     return HEAD + "\n".join([imports, table, *writer.parts])
 

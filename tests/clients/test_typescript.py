@@ -20,6 +20,7 @@ from tests.environments import ROOT
 from tests.server.upstream import Upstream, served
 
 FOLDER = ROOT / "clients" / "typescript"
+COMPILER = FOLDER / "node_modules" / "typescript"
 NODE, NPM = shutil.which("node"), shutil.which("npm")
 needs_node = pytest.mark.skipif(NODE is None or NPM is None, reason="Node.js is not installed: its tests did not run")
 
@@ -45,7 +46,7 @@ def run_tool(*command: str, env: dict[str, str] | None = None, seconds: int = 60
 def built() -> None:
     """The compiled client; the compiler is fetched if it is not there."""
     assert NPM is not None
-    if not (FOLDER / "node_modules" / "typescript").exists():
+    if not COMPILER.exists():
         fetched = run_tool(NPM, "ci", "--no-audit", "--no-fund")
         assert fetched.returncode == 0, fetched.stderr[-2_000:]
     compiled = run_tool(NPM, "run", "build")
@@ -66,23 +67,42 @@ def service(folder: Path, upstream: str) -> Iterator[tuple[str, str]]:
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:  # noqa: S603
         try:
             assert process.stdout is not None
-            address = next((found[0] for line in process.stdout if (found := re.search(r"http://127[^\s/]+:\d+", line))))
-            yield address, key
+            found = (re.search(r"http://127[^\s/]+:\d+", line) for line in process.stdout)
+            yield next(one[0] for one in found if one), key
         finally:
             process.terminate()
+
+
+def run_its_tests(folder: Path) -> None:
+    """Run the client's own tests against a service of their own."""
+    assert NODE is not None
+    with served(Upstream().app) as models, service(folder, models) as (url, key):
+        env = {"MEMSTONE_URL": url, "MEMSTONE_KEY": key, "MEMSTONE_MODEL": "m"}
+        result = run_tool(NODE, "--test", "test/client.test.mjs", env=env)
+    assert result.returncode == 0, result.stdout[-6_000:]
+    assert "# pass 14" in result.stdout
+
+
+@needs_node
+@pytest.mark.skipif(not COMPILER.exists(), reason="run `npm ci` in clients/typescript to test it in `make test`")
+def test_where_the_compiler_is_the_tests_of_the_client_pass(built: None, tmp_path: Path) -> None:
+    run_its_tests(tmp_path)
 
 
 @needs_node
 @pytest.mark.system
 @pytest.mark.timeout(900)
 def test_its_own_tests_pass_against_a_real_service(built: None, tmp_path: Path) -> None:
-    assert NODE is not None
-    upstream = Upstream()
-    with served(upstream.app) as models, service(tmp_path, models) as (url, key):
-        env = {"MEMSTONE_URL": url, "MEMSTONE_KEY": key, "MEMSTONE_MODEL": "m"}
-        result = run_tool(NODE, "--test", "test/client.test.mjs", env=env)
-    assert result.returncode == 0, result.stdout[-6_000:]
-    assert re.search(r"# pass 1[0-9]", result.stdout)
+    run_its_tests(tmp_path)
+
+
+@needs_node
+@pytest.mark.system
+@pytest.mark.timeout(900)
+def test_the_types_let_through_what_is_right_and_refuse_what_is_wrong(built: None) -> None:
+    assert NPM is not None
+    checked = run_tool(NPM, "exec", "--", "tsc", "-p", "tsconfig.usage.json")
+    assert checked.returncode == 0, checked.stdout[-4_000:]
 
 
 @needs_node

@@ -1559,7 +1559,7 @@ export interface ModelStatus {
   model: string | null;
 }
 
-/** The text about a user. */
+/** The narrative of a user. */
 export interface NarrativeItem {
   id: string;
   text: string;

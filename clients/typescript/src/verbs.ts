@@ -213,27 +213,27 @@ export class IdentityVerbs {
 
   constructor(protected readonly link: ServiceConnection) {}
 
-  /** Return a user's `overrides`, what was `derived` from what they said, and the `narrative`. */
+  /** Return a user's standing instructions, what was `derived` from what they said, and the `narrative`. */
   get(options: { user_id: string | number; }): Promise<types.IdentityResult> {
     return this.link.call(ROUTES["identity.get"], { ...options }) as Promise<types.IdentityResult>;
   }
 
-  /** Add something to keep in mind for good, in the user's own words; return the identity. */
+  /** Add a standing instruction, in the user's own words; return the identity. */
   addOverride(text: string, options: { user_id: string | number; }): Promise<types.IdentityResult> {
     return this.link.call(ROUTES["identity.add_override"], { text: text, ...options }) as Promise<types.IdentityResult>;
   }
 
-  /** Delete the override at a position, counted from 0; return the identity. */
+  /** Delete the standing instruction at a position, counted from 0; return the identity. */
   removeOverride(position: number, options: { user_id: string | number; dry_run?: boolean; }): Promise<types.IdentityResult> {
     return this.link.call(ROUTES["identity.remove_override"], { position: position, ...options }) as Promise<types.IdentityResult>;
   }
 
-  /** Replace all overrides; return the identity. Overrides that stay keep their id and history. */
+  /** Replace all standing instructions; return the identity. Those that stay keep their id and history. */
   setOverrides(texts: string[], options: { user_id: string | number; }): Promise<types.IdentityResult> {
     return this.link.call(ROUTES["identity.set_overrides"], { texts: texts, ...options }) as Promise<types.IdentityResult>;
   }
 
-  /** Write the text about a user by hand; return the identity. */
+  /** Write the narrative of a user by hand; return the identity. */
   setNarrative(text: string | null, options: { user_id: string | number; }): Promise<types.IdentityResult> {
     return this.link.call(ROUTES["identity.set_narrative"], { text: text, ...options }) as Promise<types.IdentityResult>;
   }
@@ -420,7 +420,7 @@ export class AgentVerbs {
     return this.link.call(ROUTES["agents.save"], { agent_id: agentId, ...options }) as Promise<types.AgentItem>;
   }
 
-  /** Remove an agent with its memories, vectors, signals and settings. */
+  /** Remove an agent with its memories, vectors, queued work and settings. */
   delete(agentId: string, options: { dry_run?: boolean; } = {}): Promise<types.AgentDeletion> {
     return this.link.call(ROUTES["agents.delete"], { agent_id: agentId, ...options }) as Promise<types.AgentDeletion>;
   }

@@ -64,7 +64,7 @@ test("a batch is carried out once, though it is sent twice", async () => {
   const items = ["one", "two"].map((text) => ({ messages: text, infer: false, ...alice }));
   const options = { idempotency_key: randomUUID() };
   const first = await memory.addMany(items, options);
-  assert.deepEqual(await memory.addMany(items, options), first);
+  assert.deepEqual(await memory.addMany(items, options), { ...first, replayed: true });
   assert.equal((await memory.getAll(alice)).results.length, 2);
   await memory.deleteMany(first.results.flatMap((one) => one.results.map((result) => result.id)));
   assert.equal((await memory.getAll(alice)).results.length, 0);
@@ -82,16 +82,16 @@ test("what is learned is shown for a message", async () => {
 
 test("groups have the names of the Python library", async () => {
   const alice = someone();
-  await memory.identity.addOverride(alice.user_id, "Call me Al");
-  assert.equal((await memory.identity.get(alice.user_id)).overrides.length, 1);
+  await memory.identity.addOverride("Call me Al", alice);
+  assert.equal((await memory.identity.get(alice)).overrides.length, 1);
   await memory.settings.set({ timezone: "Europe/Oslo" }, alice);
   assert.ok(JSON.stringify(await memory.settings.get(alice)).includes("Europe/Oslo"));
-  const made = await memory.admin.keys.create({ name: "reader", verbs: ["read"] });
+  const made = await memory.admin.keys.create("reader", { verbs: ["read"] });
   const reader = new memstone.Client(url, made.key);
   await assert.rejects(reader.add("x", alice), memstone.Forbidden);
   await memory.admin.keys.revoke(made.id);
   await assert.rejects(reader.getAll(alice), memstone.Unauthenticated);
-  assert.ok((await memory.admin.keys.list()).some((one) => one.id === made.id) || true);
+  assert.ok(Array.isArray(await memory.admin.keys.list()));
   assert.ok((await memory.stats()).memories >= 0);
 });
 
@@ -165,7 +165,7 @@ test("a chat goes through the gateway, at once and as a stream", async () => {
   assert.equal(answer.choices[0].message.content, "Noted.");
   const chunks = await collect(memory.streamChat(request));
   const text = chunks.map((chunk) => chunk.choices?.[0]?.delta?.content ?? "").join("");
-  assert.equal(text, "Noted.");
+  assert.equal(text.trim(), "Noted.");
 });
 
 test("a passing failure is tried again, after the time that the service asks for", async () => {

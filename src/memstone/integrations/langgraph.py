@@ -15,6 +15,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -114,46 +115,66 @@ class MemstoneStore(BaseStore):
             self._delete(op)
             return
         ttl = op.ttl if op.ttl is not None else (self.ttl_config or {}).get("default_ttl")
+        until = None if ttl is None else _now() + timedelta(minutes=ttl)
+        name, (text, *more) = _item_key(op.namespace, op.key), self._texts(op)
+        prefixes = [_join(op.namespace[:size]) for size in range(1, len(op.namespace) + 1)]
         metadata = {
             "namespace": list(op.namespace),
-            "prefixes": [_join(op.namespace[:size]) for size in range(1, len(op.namespace) + 1)],
+            "prefixes": prefixes,
             "key": op.key,
             "value": dict(op.value),
             "indexed": op.index is not False,
             **({"ttl": ttl} if ttl is not None else {}),
         }
-        text = self._text(op)
-        until = None if ttl is None else _now() + timedelta(minutes=ttl)
-        name = _item_key(op.namespace, op.key)
-        add = self.memory.add(text, user_id=self.user_id, infer=False, key=name, metadata=metadata, expires_at=until)
-        (result,) = add["results"]
+        known = self._store(name, text, metadata, until)
+        part = {"part_of": name, "prefixes": prefixes, "indexed": True}
+        for number, one in enumerate(more, 1):
+            self._store(f"{name}:{number}", one, part, until)
+        if known:
+            wanted = {f"{name}:{number}" for number in range(1, len(more) + 1)}
+            self._remove(row for row in self._parts(name) if row["key"] not in wanted)
+
+    def _store(self, name: str, text: str, metadata: dict[str, Any], until: datetime | None) -> bool:
+        """Store a text under a key, in place of what is there; return whether something was."""
+        answer = self.memory.add(text, user_id=self.user_id, infer=False, key=name, metadata=metadata, expires_at=until)
+        (result,) = answer["results"]
         if result["event"] == "NONE":  # the text was known, but the value or the expiry may be other ones
             self.memory.update(result["id"], text, metadata=metadata, expires_at=until)
-        elif result["event"] == "UPDATE":
+        elif result["event"] == "UPDATE" and until is None:
             stored = self.memory.get(result["id"])
-            if until is None and stored is not None and stored["expires_at"] is not None:
+            if stored is not None and stored["expires_at"] is not None:
                 self.memory.update(result["id"], expires_at=None)
+        return result["event"] != "ADD"
+
+    def _parts(self, name: str) -> list[Mapping[str, Any]]:
+        """Return the further texts of an item: one for each indexed field after the first."""
+        filters = {"metadata.part_of": name}
+        return list(self.memory.get_all(user_id=self.user_id, filters=filters, limit=PAGE)["results"])
 
     def _delete(self, op: PutOp) -> None:
         found = self._find(op.namespace, op.key)
         if found is not None:
-            try:
-                self.memory.delete(found["id"])
-            except NotFoundError:  # somebody else was quicker
-                return
+            self._remove([found, *self._parts(str(found["key"]))])
 
-    def _text(self, op: PutOp) -> str:
-        """Return what a query is compared with."""
+    def _remove(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        for row in rows:
+            with suppress(NotFoundError):  # somebody else was quicker
+                self.memory.delete(row["id"])
+
+    def _texts(self, op: PutOp) -> list[str]:
+        """Return what a query is compared with: the text of each indexed field, and at least one."""
         paths = op.index if isinstance(op.index, list) else self.fields
         texts = [text for path in paths for text in get_text_at_path(op.value, path)] if op.index is not False else []
-        return "\n".join(text for text in texts if text.strip()) or op.key or _join(op.namespace)
+        return [text for text in texts if text.strip()] or [op.key or _join(op.namespace)]
 
     def _refresh(self, found: Iterable[Mapping[str, Any]]) -> None:
         """Let items live as long again as they were meant to, because somebody has read them."""
         for item in found:
             ttl = item["metadata"].get("ttl")
             if ttl is not None:
-                self.memory.update(item["id"], expires_at=_now() + timedelta(minutes=ttl))
+                until = _now() + timedelta(minutes=ttl)
+                for row in (item, *self._parts(str(item["key"]))):
+                    self.memory.update(row["id"], expires_at=until)
 
     # --- many items ---------------------------------------------------------------------------------------------------
 
@@ -166,21 +187,28 @@ class MemstoneStore(BaseStore):
         return [SearchItem(**_item_fields(row), score=row.get("score")) for row in found]
 
     def _rank_items(self, op: SearchOp) -> list[Mapping[str, Any]]:
-        """Return the items of a namespace, those that answer the query first; what is not indexed comes last."""
+        """Return the items of a namespace, those that answer the query first; what is not indexed comes last.
+
+        An item with several texts counts with the best of them.
+        """
+        rows = {str(row["key"]): row for row in self._all_items(op.namespace_prefix)}
         filters = {**_within(op.namespace_prefix), "metadata.indexed": True}
-        hits: list[Mapping[str, Any]] = list(
-            self.memory.search(
-                str(op.query), user_id=self.user_id, filters=filters, limit=PAGE, layers="fact", min_score=0.0
-            )["results"]
-        )
-        known = {hit["id"] for hit in hits}
-        return hits + [row for row in self._all_items(op.namespace_prefix) if row["id"] not in known]
+        hits = self.memory.search(
+            str(op.query), user_id=self.user_id, filters=filters, limit=PAGE, layers="fact", min_score=0.0
+        )["results"]
+        ranked: dict[str, Mapping[str, Any]] = {}
+        for hit in hits:
+            name = str(hit["metadata"].get("part_of") or hit["key"])
+            if name in rows:
+                ranked.setdefault(name, {**rows[name], "score": hit["score"]})
+        return [*ranked.values(), *(row for name, row in rows.items() if name not in ranked)]
 
     def _all_items(self, prefix: tuple[str, ...]) -> list[Mapping[str, Any]]:
         rows: list[Mapping[str, Any]] = []
         while True:
+            filters = {**_within(prefix), "metadata.namespace": {"exists": True}}
             page = self.memory.get_all(
-                user_id=self.user_id, filters=_within(prefix), limit=PAGE, offset=len(rows), layers="fact"
+                user_id=self.user_id, filters=filters, limit=PAGE, offset=len(rows), layers="fact"
             )["results"]
             rows += page
             if len(page) < PAGE:
