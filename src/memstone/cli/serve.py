@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -19,20 +19,24 @@ from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
     from memstone.config import Settings
+    from memstone.engine.access.console_access import ConsoleLink
     from memstone.literals import VerbName
+    from memstone.memory import Memory
     from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
+_DAY_MINUTES: Final = 24 * 60
 
 
 @click.command()
 @click.option("--host", help="Address to listen on. Default: server.host, or 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on. Default: server.port, or 8420.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the console in a browser, signed in.")
 @for_store
-def serve(arguments: Arguments, *, host: str | None, port: int | None) -> int:
-    """Run the service: REST, gateway, MCP and metrics.
+def serve(arguments: Arguments, *, host: str | None, port: int | None, open_browser: bool) -> int:
+    """Run the service: console, REST, gateway, MCP and metrics.
 
-    The first start creates a key and shows it once.
+    The first start creates a key and shows it once. Every start prints a link that signs you in to the console.
     """
     try:
         from memstone.server import process
@@ -43,17 +47,19 @@ def serve(arguments: Arguments, *, host: str | None, port: int | None) -> int:
         raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
     settings = _override_address(arguments.settings(), host, port)
     token, visible = _first_key(settings), _KeyPrinter()
+    link = _console_link(settings)
     try:
         repeats = configure_logging(
             settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()]
         )
         app = create_app(with_stored(settings))
-        process.serve_app(
-            app,
-            settings.server,
-            lambda port: _print_startup_help(_override_address(settings, None, port), token, visible, arguments),
-            repeats,
-        )
+
+        def say_hello(port: int) -> None:
+            ours = _override_address(settings, None, port)
+            _print_startup_help(ours, token, visible, arguments)
+            _print_console_link(ours, link, open_browser=open_browser)
+
+        process.serve_app(app, settings.server, say_hello, repeats)
     finally:
         visible(token)  # a start that failed or was interrupted: it is good for the next one
     return OK
@@ -74,6 +80,103 @@ def _first_key(settings: Settings) -> str | None:
         made = memory.admin.keys.create(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)
         token: str = made["key"]
         return token
+
+
+def _console_link(settings: Settings) -> ConsoleLink | None:
+    """Return a link that signs the operator in; None where no console is served."""
+    from memstone.memory import Memory
+
+    console = settings.server.console
+    if not console.enabled:
+        return None
+    with Memory(settings) as memory:
+        return make_link(memory, minutes=console.link_minutes, session_hours=console.session_hours)
+
+
+def make_link(memory: Memory, **wanted: Any) -> ConsoleLink:
+    """Return a new link to the console of a memory."""
+    from memstone.drive import drive
+    from memstone.engine.access.console_access import create_console_link
+
+    return drive(memory.engine.run(create_console_link, **wanted))
+
+
+@click.command()
+@click.option("--for-user", help="Let this person see and correct their own memory, and nothing else.")
+@click.option("--days", type=click.FloatRange(0, 365, min_open=True), help="Days a personal link is valid. Default: 7.")
+@click.option("--read-only", is_flag=True, help="Allow reading only.")
+@click.option("--url", help="Address of the service. Default: server.host and server.port.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the link in a browser.")
+@click.option("--end-all", is_flag=True, help="End every link and session of the console instead.")
+@for_store
+def console(
+    arguments: Arguments,
+    *,
+    for_user: str | None,
+    days: float | None,
+    read_only: bool,
+    url: str | None,
+    open_browser: bool,
+    end_all: bool,
+) -> int:
+    """Print a link that signs you, or one person, in to the console.
+
+    The link works once. Start the service first: memstone serve.
+    """
+    settings = arguments.settings()
+    limits = settings.server.console
+    with arguments.memory(create=True) as memory:
+        if end_all:
+            return _end_console_access(arguments, memory)
+        minutes = (7.0 if days is None else days) * _DAY_MINUTES if for_user else limits.link_minutes
+        wanted = {"user_id": for_user, "minutes": minutes, "session_hours": limits.session_hours}
+        link = make_link(memory, **wanted, read_only=read_only)
+    address = f"{url.rstrip('/')}/console/sign-in" if url else console_address(settings)
+    full = f"{address}#{link.token}"
+    if not arguments.print_json({"url": full, "code": link.code or None, "expires_at": link.expires_at}):
+        print_line(full)
+        typed = f" Or open {address} and type the code {link.code}." if link.code else ""
+        print_note(f"it works once, until {link.expires_at}.{typed}")
+    if open_browser:
+        _open_in_browser(full)
+    return OK
+
+
+def _end_console_access(arguments: Arguments, memory: Memory) -> int:
+    from memstone.drive import drive
+    from memstone.engine.access.console_access import end_all_console_access
+
+    ended = drive(memory.engine.run(end_all_console_access))
+    if not arguments.print_json({"ended": ended}):
+        print_line(f"{ended} links and sessions of the console have ended")
+    return OK
+
+
+def _open_in_browser(address: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(address):
+        print_note("no browser was found; open the link yourself")
+
+
+def _print_console_link(settings: Settings, link: ConsoleLink | None, *, open_browser: bool) -> None:
+    """Print how to sign in to the console, and do it if asked to."""
+    if link is None:
+        return
+    address = console_address(settings)
+    minutes = f"{settings.server.console.link_minutes:g} minutes"
+    print_line(f"Open the console, signed in, with this link. It works once, within {minutes}:")
+    print_line(f"{address}#{link.token}")
+    print_line(f"Or open {address} and type the code {link.code}. For another link, run `memstone console`.")
+    print_line("")
+    sys.stdout.flush()
+    if open_browser:
+        _open_in_browser(f"{address}#{link.token}")
+
+
+def console_address(settings: Settings) -> str:
+    """Return where people sign in to the console of a service with these settings."""
+    return f"http://{_client_host(settings.server.host)}:{settings.server.port}/console/sign-in"
 
 
 class _KeyPrinter:
@@ -296,4 +399,4 @@ def _describe_key(key: KeyItem) -> str:
     return f"{key['name'] or 'no name'}: {', '.join(key['verbs'])} for {who}{until}{ended}"
 
 
-COMMANDS: Final = (serve, mcp, keys)
+COMMANDS: Final = (serve, console, mcp, keys)
