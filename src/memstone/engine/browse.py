@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.core.redact import preview_text
 from memstone.engine import results
+from memstone.engine.management import summarize_jobs
+from memstone.engine.memory_page import hit_rate
 from memstone.engine.request_scope import scope_or_everybody
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import checked_layers, checked_limit
@@ -23,8 +25,11 @@ from memstone.model.instant import Instant, to_instant
 from memstone.model.memory import INDEXED, FoundMemory, Layer, Link, Record, Status
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import Scope, scope_ids
-from memstone.ports.browse import BrowseOrder, DayCount, WordPattern
+from memstone.ports.browse import BrowseOrder, DayCount, LayerCount, WordPattern
 from memstone.ports.ledger import Tx
+
+if TYPE_CHECKING:
+    from memstone.results import WorkStats
 
 SortName: TypeAlias = Literal["newest", "oldest", "weight", "said"]
 
@@ -43,6 +48,7 @@ COUNTED: Final = 1_000
 _TYPED: Final = re.compile(r"[^\s]+")
 _WORDS: Final = 20
 _DAY_CHARS: Final = 10
+_ALL: Final = 10_000_000
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -89,10 +95,13 @@ class BrowseRow:
 
 @dataclass(frozen=True, slots=True)
 class BrowsePage:
-    """A page, how many there are (``COUNTED`` is that many or more), and where the pages before and after begin."""
+    """A page, and where the pages before and after begin.
+
+    ``total`` is how many match: ``COUNTED`` means that many or more, None that nobody counted.
+    """
 
     rows: Sequence[BrowseRow]
-    total: int
+    total: int | None
     next_cursor: str
     previous_cursor: str
 
@@ -105,10 +114,11 @@ async def browse_memories(runtime: Runtime, request: BrowseRequest) -> BrowsePag
     order, backwards = _parse_order(request)
     where = _build_where(request, scope)
 
-    async def work(tx: Tx) -> tuple[list[FoundMemory], int]:
+    async def work(tx: Tx) -> tuple[list[FoundMemory], int | None]:
         found = await _read_page(tx, request, scope, where, order, limit + 1)
-        total = len(found) if len(found) <= limit and order.after is None else await _count(tx, request, where)
-        return found, total
+        if len(found) <= limit and order.after is None:
+            return found, len(found)
+        return found, None if request.q else await tx.browse.count(where, COUNTED)
 
     found, total = await runtime.ledger.read(work)
     page = found[:limit]
@@ -121,7 +131,7 @@ async def browse_memories(runtime: Runtime, request: BrowseRequest) -> BrowsePag
     column = order.column
     return BrowsePage(
         rows,
-        max(total, len(rows)),
+        total,
         _cursor_of("a", column, page[-1]) if page and has_after else "",
         _cursor_of("b", column, page[0]) if page and has_before else "",
     )
@@ -136,11 +146,6 @@ async def _read_page(
         return await tx.browse.match(where, patterns, scope_tokens(scope), order, limit)
     literal = _literal_condition(request.q)
     return await tx.browse.page(where if literal is None else And((where, literal)), order, limit)
-
-
-async def _count(tx: Tx, request: BrowseRequest, where: Where) -> int:
-    """Return how many match; of what a search finds the first pages say enough."""
-    return COUNTED if request.q else await tx.browse.count(where, COUNTED)
 
 
 def word_patterns(q: str) -> list[WordPattern]:
@@ -267,6 +272,30 @@ async def inspect_memory(runtime: Runtime, memory_id: str, receipts: int = 20) -
     return await runtime.ledger.read(work)
 
 
+async def conversation_around(runtime: Runtime, turn_id: str, each: int = 2) -> list[BrowseRow]:
+    """Return what was said right before and after a turn in the same conversation, and the turn itself, in order."""
+    wanted = checked_id(turn_id)
+
+    async def work(tx: Tx) -> list[FoundMemory]:
+        turn = await under_id(tx.memories.find_visible, runtime.tenant_id, wanted)
+        if turn is None:
+            return []
+        seq, where = turn.record.seq, _same_conversation(turn)
+        before = await tx.browse.page(where, BrowseOrder(after=("", seq)), each)
+        after = await tx.browse.page(where, BrowseOrder(descending=False, after=("", seq)), each)
+        return [*reversed(before), turn, *after]
+
+    return [_make_row(one, masked=False) for one in await runtime.ledger.read(work)]
+
+
+def _same_conversation(turn: FoundMemory) -> Where:
+    who = turn.link.scope
+    run = Condition("run_id", Op.EQ, who.run_id or None)
+    layer = Condition("layer", Op.EQ, str(Layer.TURN))
+    own = where_in_scope(Scope(who.tenant_id, who.user_id, who.agent_id))
+    return And((own, run, layer, where_current([str(Status.ACTIVE)])))
+
+
 async def _find_deleted(tx: Tx, runtime: Runtime, memory_id: str) -> FoundMemory | None:
     same = And((Condition("tenant_id", Op.EQ, runtime.tenant_id), Condition("id", Op.EQ, memory_id)))
     rows = await tx.memories.find(same, limit=1)
@@ -278,39 +307,55 @@ async def _find_deleted(tx: Tx, runtime: Runtime, memory_id: str) -> FoundMemory
 
 @dataclass(frozen=True, slots=True)
 class OverviewFigures:
-    """How much there is, and what happened by day."""
+    """How much there is, what happened by day, and how work in the background goes; the last two are the tenant's."""
 
-    people: int | None
-    layers: Mapping[tuple[str, str], int]
+    layers: Mapping[tuple[str, str], LayerCount]
     days: Sequence[DayCount]
+    hit_rate: float | None
+    people: int | None = None
+    waiting: Mapping[str, int] | None = None
+    work: WorkStats | None = None
 
     def count(self, *layers: str, statuses: Sequence[str] = (Status.ACTIVE,)) -> int:
         """Return how many memories of some layers have one of some statuses."""
-        return sum(count for (layer, status), count in self.layers.items() if layer in layers and status in statuses)
+        return sum(one.memories for key, one in self.layers.items() if key[0] in layers and key[1] in statuses)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens all active memories are, without what was only said."""
+        return sum(one.tokens for key, one in self.layers.items() if key[0] != Layer.TURN and key[1] == Status.ACTIVE)
 
 
 async def overview_figures(runtime: Runtime, user_id: str, days: int) -> OverviewFigures:
     """Return the figures of everybody, or of one user."""
-    tenant = runtime.tenant_id
-    first = runtime.clock.now() - timedelta(days=days - 1)
-    since = to_instant(first)[:_DAY_CHARS]
+    tenant, user = runtime.tenant_id, runtime.required_scope({"user_id": user_id}).user_id if user_id else ""
+    since = to_instant(runtime.clock.now() - timedelta(days=days - 1))[:_DAY_CHARS]
 
     async def work(tx: Tx) -> OverviewFigures:
-        events = await tx.browse.count_events(tenant, user_id, since)
-        happened = [*events, *await tx.browse.count_receipts(tenant, user_id, since)]
-        if user_id:
-            return OverviewFigures(None, await _count_layers(tx, Scope(tenant, user_id)), happened)
-        return OverviewFigures(await tx.browse.count_people(tenant), await tx.browse.count_layers(tenant), happened)
+        events = await tx.browse.count_events(tenant, user, since)
+        happened = [*events, *await tx.browse.count_receipts(tenant, user, since)]
+        uses = hit_rate(await tx.metrics.sum_counts(tenant, user, ""))
+        if user:
+            return OverviewFigures(await _count_layers(tx, Scope(tenant, user)), happened, uses)
+        return OverviewFigures(
+            await tx.browse.count_layers(tenant),
+            happened,
+            uses,
+            await tx.browse.count_people(tenant),
+            await tx.browse.count_waiting(tenant),
+            summarize_jobs(await tx.jobs.figures(tenant), runtime.policy.prices),
+        )
 
     return await runtime.ledger.read(work)
 
 
-async def _count_layers(tx: Tx, scope: Scope) -> dict[tuple[str, str], int]:
+async def _count_layers(tx: Tx, scope: Scope) -> dict[tuple[str, str], LayerCount]:
     """Count the memories of one scope by layer and status."""
-    found: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], LayerCount] = {}
     for layer in Layer:
         for status in USUAL:
             here = Condition("layer", Op.EQ, str(layer))
             where = And((where_in_scope(scope), here, where_current([str(status)])))
-            found[str(layer), str(status)] = await tx.browse.count(where, 1_000_000)
+            tokens = await tx.memories.tokens(where) if layer != Layer.TURN else 0
+            found[str(layer), str(status)] = LayerCount(await tx.browse.count(where, _ALL), tokens)
     return found

@@ -40,6 +40,13 @@ class DayCount(NamedTuple):
     count: int
 
 
+class LayerCount(NamedTuple):
+    """How many memories, and how many tokens they are."""
+
+    memories: int
+    tokens: int
+
+
 class Browse(Protocol):
     """Reads for people who look through memories."""
 
@@ -65,8 +72,12 @@ class Browse(Protocol):
         """Return how many blocks models were given on each day since."""
         ...
 
-    async def count_layers(self, tenant_id: str) -> dict[tuple[str, str], int]:
-        """Return how many memories hold now, by layer and status."""
+    async def count_layers(self, tenant_id: str) -> dict[tuple[str, str], LayerCount]:
+        """Return how many memories hold now, and how many tokens they are, by layer and status."""
+        ...
+
+    async def count_waiting(self, tenant_id: str) -> dict[str, int]:
+        """Return how many messages wait to be learned from (``pending``), and how many were given up (``dead``)."""
         ...
 
     async def count_people(self, tenant_id: str) -> int:

@@ -10,7 +10,7 @@ from memstone.adapters.sql.rows import SqlConnection, load_json_object
 from memstone.model.instant import Instant
 from memstone.model.memory import FoundMemory
 from memstone.model.query import And, Condition, Op, Or, Where
-from memstone.ports.browse import BrowseOrder, DayCount, WordPattern
+from memstone.ports.browse import BrowseOrder, DayCount, LayerCount, WordPattern
 
 _MATCHING: Final = """
 SELECT DISTINCT f.rowid FROM fulltext f CROSS JOIN memories m CROSS JOIN links l
@@ -26,7 +26,10 @@ _RECEIPTS: Final = """
 SELECT substr(created_at, 1, 10), 'RECALL', count(*) FROM receipts
 WHERE tenant_id = ? AND created_at >= ?{} GROUP BY substr(created_at, 1, 10)"""
 _LAYERS: Final = """
-SELECT layer, status, count(*) FROM memories WHERE tenant_id = ? AND valid_to IS NULL GROUP BY layer, status"""
+SELECT layer, status, count(*), sum(tokens) FROM memories
+WHERE tenant_id = ? AND valid_to IS NULL GROUP BY layer, status"""
+_WAITING: Final = """
+SELECT status, count(*) FROM signals WHERE tenant_id = ? AND status IN ('pending', 'dead') GROUP BY status"""
 _PEOPLE: Final = "SELECT count(DISTINCT user_id) FROM links WHERE tenant_id = ? AND user_id <> ''"
 _SHOWN: Final = """
 SELECT body FROM receipts WHERE tenant_id = ?{} AND {} ORDER BY created_at DESC LIMIT ?"""
@@ -76,8 +79,13 @@ class BrowseTable:
         rows = await self._sql.rows(query.format(owner), [tenant_id, since, *values])
         return [DayCount(str(day), str(name), int(count)) for day, name, count in rows]
 
-    async def count_layers(self, tenant_id: str) -> dict[tuple[str, str], int]:
-        return {(layer, status): int(count) for layer, status, count in await self._sql.rows(_LAYERS, (tenant_id,))}
+    async def count_layers(self, tenant_id: str) -> dict[tuple[str, str], LayerCount]:
+        rows = await self._sql.rows(_LAYERS, (tenant_id,))
+        return {(layer, status): LayerCount(int(count), int(tokens or 0)) for layer, status, count, tokens in rows}
+
+    async def count_waiting(self, tenant_id: str) -> dict[str, int]:
+        rows = await self._sql.rows(_WAITING, (tenant_id,))
+        return {"pending": 0, "dead": 0} | {str(status): int(count) for status, count in rows}
 
     async def count_people(self, tenant_id: str) -> int:
         row = await self._sql.one(_PEOPLE, (tenant_id,))

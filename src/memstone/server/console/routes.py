@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 
 from memstone.errors import MemstoneError, NotFoundError
 from memstone.model.access import Verb
-from memstone.server.console import assets, overview, sign_in
+from memstone.server.console import assets, memories, memory, overview, profile, sign_in
 from memstone.server.console.visit import PAGE_HEADERS, Console, NavItem, PageRoute, Pages, Toast, Visit, error_page
 
 if TYPE_CHECKING:
@@ -20,9 +20,13 @@ if TYPE_CHECKING:
 
 shared = Pages()
 
-FAMILIES: Final = (shared, sign_in.pages, overview.pages)
+FAMILIES: Final = (shared, sign_in.pages, overview.pages, memories.pages, memory.pages, profile.pages)
 
-NAVIGATION: Final = (NavItem("Overview", "/", "overview"),)
+NAVIGATION: Final = (
+    NavItem("Overview", "/", "overview"),
+    NavItem("Memories", "/console/memories", "memories"),
+    NavItem("Profile", "/console/profile", "profile"),
+)
 """What the navigation offers, in order; a page without an entry is reached from another."""
 
 

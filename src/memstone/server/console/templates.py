@@ -120,12 +120,19 @@ def link_to(path: str, **query: Any) -> str:
     return f"{path}?{asked}" if asked else path
 
 
+class _Absent(StrictUndefined):
+    """What is not there: it may be asked about, because answers leave out what they do not have, but never printed."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
 def make_environment() -> Environment:
     """Return the templates; what they do not know is an error, and all they print is escaped."""
     environment = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
-        undefined=StrictUndefined,
+        undefined=_Absent,
         finalize=make_inert,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.datastructures import FormData
@@ -44,6 +44,7 @@ from memstone.server.errors import error_for_caller, handle_unexpected_error, lo
 
 if TYPE_CHECKING:
     from memstone.api.aio.verbs import AsyncMemoryVerbs
+    from memstone.engine.runtime import Runtime
     from memstone.server.state import ServiceState
 
 POLICY: Final = (
@@ -62,6 +63,8 @@ THEME_COOKIE: Final = "memstone_theme"
 _TOASTS: Final = 1_000
 _FIELDS: Final = 1_000
 
+P = ParamSpec("P")
+T = TypeVar("T")
 PageHandler: TypeAlias = Callable[..., Awaitable[Response]]
 
 
@@ -131,6 +134,7 @@ class Console:
     navigation: Sequence[NavItem]
     toasts: Toasts = field(default_factory=Toasts)
     templates: Any = field(default_factory=make_environment)
+    figures: dict[Any, tuple[float, Any]] = field(default_factory=dict)
 
     async def admit(self, request: Request) -> Visit:
         """Return the visit of whoever is signed in, within their rate; raise ``Unauthenticated`` for anybody else."""
@@ -201,6 +205,10 @@ class Visit:
         """The memory, as far as this visitor reaches it."""
         return self.caller.memory
 
+    async def run(self, verb: Callable[Concatenate[Runtime, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Carry out what a module of the engine knows how to do, as far as this visitor reaches."""
+        return await self.caller.engine.run(verb, *args, **kwargs)
+
     @cached_property
     def csrf(self) -> str:
         """What every form of this session holds."""
@@ -215,6 +223,17 @@ class Visit:
     def sees_everybody(self) -> bool:
         """Whether a page may show all people at once."""
         return self.can(Verb.ADMIN) and self.caller.bounds.is_open
+
+    @property
+    def sees_texts(self) -> bool:
+        """Whether texts are shown in full, and not without addresses and numbers: to the person, and to who edits."""
+        return bool(self.person) or self.can(Verb.WRITE)
+
+    @property
+    def here(self) -> str:
+        """The address of this page, without what it says only once."""
+        url = self.request.url
+        return _without_parameter(f"{url.path}?{url.query}" if url.query else url.path, "toast")
 
     @property
     def is_htmx(self) -> bool:
