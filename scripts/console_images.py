@@ -34,8 +34,8 @@ def _nothing(_: Any) -> None:
 
 def _open_memory(text: str) -> Prepare:
     def prepare(page: Any) -> None:
-        page.get_by_role("link", name=text).first.click()
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.get_by_role("link", name=text).first.click()
 
     return prepare
 

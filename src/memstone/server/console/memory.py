@@ -66,6 +66,7 @@ async def show_memory(visit: Visit, memory_id: str) -> Response:
         record=record,
         text=record.text if visit.sees_texts else redact_preview(record.text),
         links=details.links,
+        holders=list({(one.scope.user_id, one.scope.agent_id): one for one in details.links}.values()),
         receipts=[_describe_receipt(one, record.id) for one in details.receipts],
         source=await _source_lines(visit, item),
         history=[_describe_event(visit, one) for one in reversed(history)],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.responses import Response
 
-from memstone.engine.browse import OverviewFigures, overview_figures
+from memstone.engine.browse import BrowseRequest, OverviewFigures, browse_memories, overview_figures
 from memstone.model.access import Verb
 from memstone.model.event import EventType
 from memstone.model.memory import Layer, Status
@@ -24,6 +24,7 @@ pages = Pages()
 DAYS: Final = 30
 _LEARNED: Final = frozenset({EventType.ADD})
 _RECALLED: Final = "RECALL"
+_NEWEST: Final = 6
 _LEAST_SECONDS: Final = 2.0
 _SHARE: Final = 100
 """Figures are kept a hundred times as long as it took to count them: counting never takes more than a hundredth."""
@@ -45,6 +46,7 @@ async def show_overview(visit: Visit) -> Response:
         turns=figures.count(Layer.TURN),
         doubtful=figures.count(*Layer, statuses=(Status.QUARANTINED,)),
         plot=plot_days(figures.days, datetime.now(UTC).date()),
+        newest=(await visit.run(browse_memories, BrowseRequest(**scope, limit=_NEWEST, masked=not visit.person))).rows,
         health=await _health(visit) if is_tenant else None,
         work=figures.work if is_tenant else None,
         connect=connect_lines(visit),
@@ -114,7 +116,7 @@ async def _health(visit: Visit) -> list[tuple[str, str, str]]:
 # --- the plot ---------------------------------------------------------------------------------------------------------
 
 WIDTH: Final = 720
-HEIGHT: Final = 180
+HEIGHT: Final = 220
 _LEFT: Final = 34
 _BOTTOM: Final = 22
 _TOP: Final = 8
