@@ -87,7 +87,9 @@ def fill_store(config: Mapping[str, Any], now: datetime | None = None) -> None:
     today = (now or datetime.now(UTC)).replace(hour=9, minute=12, second=4, microsecond=0)
     clock = FakeClock(today - timedelta(days=21))
     with Memory(config, clock=clock) as memory:
-        for days, happening in sorted([*((one[0], one) for one in TALKS), *((one[0], one) for one in ASKED)], reverse=True, key=lambda one: one[0]):
+        for days, happening in sorted(
+            [*((one[0], one) for one in TALKS), *((one[0], one) for one in ASKED)], reverse=True, key=lambda one: one[0]
+        ):
             clock.set(today - timedelta(days=days))
             _let_happen(memory, clock, happening)
         _tend(memory)
@@ -106,7 +108,11 @@ def _let_happen(memory: Memory, clock: FakeClock, happening: tuple[Any, ...]) ->
 
 def _tend(memory: Memory) -> None:
     """Do what people do in a console: pin, tag, put aside, add by hand."""
-    known = {one["memory"]: one["id"] for user in ("alice", "ben", "chiara") for one in memory.get_all(user_id=user)["results"]}
+    known = {
+        one["memory"]: one["id"]
+        for user in ("alice", "ben", "chiara")
+        for one in memory.get_all(user_id=user)["results"]
+    }
     for text, memory_id in known.items():
         if "peanuts" in text:
             memory.profile.set_visibility(memory_id, "pinned")
@@ -115,4 +121,10 @@ def _tend(memory: Memory) -> None:
             memory.review.disable(memory_id, "not relevant")
         if "Tomasz" in text:
             memory.review.quarantine(memory_id, "who said so?")
-    memory.add("Prefers trains to planes below 800 km", user_id="alice", infer=False, kind="procedural", metadata={"tags": ["travel"]})
+    memory.add(
+        "Prefers trains to planes below 800 km",
+        user_id="alice",
+        infer=False,
+        kind="procedural",
+        metadata={"tags": ["travel"]},
+    )
