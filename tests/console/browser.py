@@ -92,6 +92,24 @@ class Site:
         """Its address."""
         return self.place.url
 
+    @contextmanager
+    def memory(self) -> Iterator[Memory]:
+        """The same store, as another process has it."""
+        with Memory(self.config) as memory:
+            yield memory
+
+    def add(self, text: str, user: str = "alice", **rest: Any) -> str:
+        """Store a memory as it is, and return its id."""
+        with self.memory() as memory:
+            made = memory.add(text, user_id=user, **{"infer": False, **rest})
+        memory_id: str = made["results"][0]["id"]
+        return memory_id
+
+    def texts(self, user: str = "alice", **rest: Any) -> list[str]:
+        """What is remembered of somebody, newest first."""
+        with self.memory() as memory:
+            return [one["memory"] for one in memory.get_all(user_id=user, **rest)["results"]]
+
     def link(self, **wanted: Any) -> str:
         """A link that signs in."""
         with Memory(self.config) as memory:
@@ -109,15 +127,15 @@ class Site:
 
 
 @contextmanager
-def open_site(folder: Path, chromium: Chromium, **config: Any) -> Iterator[Site]:
-    """Start a service that stores in a file, so that a test can write to it as well."""
+def open_site(folder: Path, chromium: Chromium, url: str = "", **config: Any) -> Iterator[Site]:
+    """Start a service that stores in a file, or in a database, so that a test can write to it as well."""
     settings = {
-        "store": {"url": f"sqlite:///{folder / 'memory.db'}"},
+        "store": {"url": url or f"sqlite:///{folder / 'memory.db'}"},
         "embedder": {"provider": "hash"},
         "server": {"rate": {"per_minute": 0}},
         **config,
     }
-    with Memory(settings) as memory:
+    with Memory(settings) as memory:  # it makes the file
         memory.stats()
     with listening(settings) as place:
         yield Site(place, settings, chromium)

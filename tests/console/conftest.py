@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.console.browser import Chromium, open_chromium
+from tests.console.browser import Chromium, Site, open_chromium, open_site
 from tests.console.house import Guest, House, open_house
 
 
@@ -21,8 +22,18 @@ def operator(house: House) -> Guest:
     return house.guest()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def chromium() -> Iterator[Chromium]:
-    """A real browser without a window; where there is none the run says so."""
+    """A real browser without a window; where there is none the run says so.
+
+    Each test has its own: while it is open, no other test of the process could run an event loop.
+    """
     with open_chromium() as made:
+        yield made
+
+
+@pytest.fixture
+def site(tmp_path: Path, chromium: Chromium) -> Iterator[Site]:
+    """A service on a port, over a file of its own, and a browser."""
+    with open_site(tmp_path, chromium) as made:
         yield made

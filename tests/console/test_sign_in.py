@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.console.browser import Chromium, Site, open_site
+from tests.console.browser import Site
 from tests.console.house import House
 
 COOKIE = "memstone_console_default"
@@ -171,12 +169,6 @@ def test_the_cookie_opens_no_api(house: House) -> None:
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def site(tmp_path: Path, chromium: Chromium) -> Iterator[Site]:
-    with open_site(tmp_path, chromium) as made:
-        yield made
 
 
 def test_a_browser_signs_in_by_the_link_which_leaves_the_address_bar(site: Site) -> None:

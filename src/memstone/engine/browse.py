@@ -116,6 +116,8 @@ async def browse_memories(runtime: Runtime, request: BrowseRequest) -> BrowsePag
 
     async def work(tx: Tx) -> tuple[list[FoundMemory], int | None]:
         found = await _read_page(tx, request, scope, where, order, limit + 1)
+        if Status.DELETED in request.statuses:
+            return [one for one in found if await _is_last_version(tx, one)], None
         if len(found) <= limit and order.after is None:
             return found, len(found)
         return found, None if request.q else await tx.browse.count(where, COUNTED)
@@ -146,6 +148,14 @@ async def _read_page(
         return await tx.browse.match(where, patterns, scope_tokens(scope), order, limit)
     literal = _literal_condition(request.q)
     return await tx.browse.page(where if literal is None else And((where, literal)), order, limit)
+
+
+async def _is_last_version(tx: Tx, found: FoundMemory) -> bool:
+    """Return whether a version stands for its memory: of a deleted one all versions are marked."""
+    if found.record.status != Status.DELETED:
+        return True
+    last = await tx.memories.last(found.link.scope.tenant_id, found.record.id)
+    return last is None or last.seq == found.record.seq
 
 
 def word_patterns(q: str) -> list[WordPattern]:

@@ -153,6 +153,19 @@ async def change_status(visit: Visit, memory_id: str) -> Response:
     return visit.done(f"Now {done['status']}", _page_of(memory_id), events=events)
 
 
+@pages.act(f"{_PAGE}/decide", Verb.ADMIN)
+async def decide_quarantine(visit: Visit, memory_id: str) -> Response:
+    """Release a memory from quarantine, or delete it there."""
+    review, wanted = visit.memory.review, visit.field("act")
+    if wanted not in {"approve", "reject"}:
+        raise InvalidInput("choose what to do with this memory", hint="approve or reject")
+    reason = visit.field("reason").strip() or None
+    done = await (review.approve if wanted == "approve" else review.reject)(memory_id, reason)
+    events = await last_event(visit, memory_id) if done["event"] != "NONE" else []
+    told = "Approved: it is recalled again" if wanted == "approve" else "Rejected: it does not come back by itself"
+    return visit.done(told, _page_of(memory_id), events=events)
+
+
 @pages.act(f"{_PAGE}/forget")
 async def forget_memory(visit: Visit, memory_id: str) -> Response:
     """Delete a memory; its history stays."""

@@ -374,12 +374,16 @@ async def _answer(route: PageRoute, request: Request) -> Response:
             visit.caller.needs_tenant()
         if route.method != "GET":
             await visit.check_form()
+            visit.console.figures.clear()  # whoever changes something sees it counted
         return await route.handler(visit, **request.path_params)
     except MemstoneError as error:
         return error_page(request, error, visit)
     except Exception as error:  # noqa: BLE001 - a page for people, and the log has the rest
         await handle_unexpected_error(request, error)
         return error_page(request, MemstoneError("something went wrong on the server"), visit)
+    finally:
+        if visit is not None:
+            await visit.form.close()
 
 
 def error_page(request: Request, error: MemstoneError, visit: Visit | None = None) -> Response:
@@ -396,10 +400,18 @@ def error_page(request: Request, error: MemstoneError, visit: Visit | None = Non
         "message": told["message"],
         "hint": told.get("hint") or _what_to_do(status),
         "request_id": getattr(request.state, "request_id", ""),
+        "again": _way_back(request, visit),
     }
     template, status = ("choose.html", HTTPStatus.OK) if isinstance(error, NobodyNamed) else ("error.html", status)
     shared = {"visit": visit, "nav": visit.navigation() if visit else (), "toast": None}
     return console.render(request, template, int(status), title=values["heading"], **shared, **values)
+
+
+def _way_back(request: Request, visit: Visit | None) -> str:
+    """Return where to try again: the page itself, or the one from which a form was sent."""
+    if request.method == "GET":
+        return request.url.path
+    return local_path(visit.field("back") if visit is not None else "/")
 
 
 _HEADINGS: Final[Sequence[tuple[type[Exception], str]]] = (
