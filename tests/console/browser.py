@@ -19,6 +19,9 @@ from memstone.engine.access.console_access import create_console_link
 from tests.server.place import Place, listening
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+EXPECTED = ("Failed to load resource", "htmx:sendAbort", "htmx:sendError", "htmx:afterRequest", "htmx:responseError")
+"""What a browser logs when an answer is refused, or is no longer wanted because more was typed."""
+
 DESKTOP = {"width": 1280, "height": 860}
 PHONE = {"width": 390, "height": 844}
 
@@ -58,7 +61,7 @@ def _is_local(url: str) -> bool:
 
 def _is_complaint(line: Any) -> bool:
     """Whether a line of the browser's log is an error of ours; some tests are about answers that are refused."""
-    return line.type == "error" and "Failed to load resource" not in line.text
+    return line.type == "error" and not any(known in line.text for known in EXPECTED)
 
 
 @contextmanager

@@ -49,6 +49,7 @@ _TYPED: Final = re.compile(r"[^\s]+")
 _WORDS: Final = 20
 _DAY_CHARS: Final = 10
 _ALL: Final = 10_000_000
+_AT_ONCE: Final = 200
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -280,6 +281,23 @@ async def inspect_memory(runtime: Runtime, memory_id: str, receipts: int = 20) -
         return MemoryDetails(found, reached or [found.link], shown)
 
     return await runtime.ledger.read(work)
+
+
+async def find_by_ids(runtime: Runtime, ids: Sequence[str]) -> dict[str, BrowseRow]:
+    """Return memories that hold now by their ids, at once; what is gone or not reached is missing."""
+    wanted = tuple(dict.fromkeys(ids))
+    found: dict[str, BrowseRow] = {}
+    tenant = Condition("tenant_id", Op.EQ, runtime.tenant_id)
+
+    async def work(tx: Tx) -> None:
+        for first in range(0, len(wanted), _AT_ONCE):
+            part = wanted[first : first + _AT_ONCE]
+            where = And((tenant, Condition("id", Op.IN, part), Condition("valid_to", Op.EXISTS, value=False)))
+            rows = await tx.memories.find(where, limit=len(part))
+            found.update((one.record.id, _make_row(one, masked=False)) for one in rows)
+
+    await runtime.ledger.read(work)
+    return found
 
 
 async def conversation_around(runtime: Runtime, turn_id: str, each: int = 2) -> list[BrowseRow]:

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 from starlette.responses import Response
 
 from memstone.core.redact import redact_preview
-from memstone.engine.browse import BrowseRow, conversation_around, inspect_memory
+from memstone.engine.browse import BrowseRow, conversation_around, find_by_ids, inspect_memory
 from memstone.engine.results import format_memory
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.literals import VisibilityName
@@ -229,5 +229,4 @@ async def show_receipt(visit: Visit, receipt_id: str) -> Response:
 async def texts_of(visit: Visit, ids: Sequence[str]) -> dict[str, str]:
     """Return the texts of memories by id, as the visitor may see them; those that are gone are missing."""
     show = str if visit.sees_texts else redact_preview
-    found = {memory_id: await visit.memory.get(memory_id) for memory_id in dict.fromkeys(ids)}
-    return {memory_id: show(one["memory"]) for memory_id, one in found.items() if one is not None}
+    return {name: show(row.record.text) for name, row in (await visit.run(find_by_ids, ids)).items()}

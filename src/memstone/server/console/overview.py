@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from starlette.responses import Response
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from memstone.ports.browse import DayCount
 
 pages = Pages()
+T = TypeVar("T")
 
 DAYS: Final = 30
 _LEARNED: Final = frozenset({EventType.ADD})
 _RECALLED: Final = "RECALL"
 _NEWEST: Final = 6
+_KEPT: Final = 1_000
 _LEAST_SECONDS: Final = 2.0
 _SHARE: Final = 100
 """Figures are kept a hundred times as long as it took to count them: counting never takes more than a hundredth."""
@@ -84,25 +86,29 @@ async def learn_now(visit: Visit) -> Response:
 
 async def _figures(visit: Visit, user: str) -> OverviewFigures:
     """Return the figures, counted lately."""
-    name = (visit.caller.bounds, user)
-    known: dict[Any, tuple[float, OverviewFigures]] = visit.console.figures
-    until, figures = known.get(name, (0.0, None))
+    return await _cached(visit, user, lambda: visit.run(overview_figures, user, DAYS))
+
+
+async def _cached(visit: Visit, name: str, count: Callable[[], Awaitable[T]]) -> T:
+    """Return what was counted lately for who reaches the same."""
+    known, place = visit.console.figures, (visit.caller.bounds, name)
+    until, figures = known.get(place, (0.0, None))
     if figures is not None and time.monotonic() < until:
-        return figures
+        return cast("T", figures)
     began = time.monotonic()
-    figures = await visit.run(overview_figures, user, DAYS)
+    fresh = await count()
     took = time.monotonic() - began
-    if len(known) > 1_000:  # noqa: PLR2004 - of as many people
+    if len(known) > _KEPT:
         known.clear()
-    known[name] = time.monotonic() + max(_LEAST_SECONDS, _SHARE * took), figures
-    return figures
+    known[place] = time.monotonic() + max(_LEAST_SECONDS, _SHARE * took), fresh
+    return fresh
 
 
 async def _health(visit: Visit) -> list[tuple[str, str, str]]:
     """Return each part of the memory with a tone and what there is to say about it."""
     reason = await visit.console.state.writable.reason()
     parts = [("Store", "ok" if reason is None else "danger", "can be written" if reason is None else reason)]
-    status = await visit.memory.admin.status()
+    status = await _cached(visit, "status", visit.memory.admin.status)
     labels = {"embedding": "Embeddings", "vector_store": "Vectors", "llm": "Language model"}
     optional = {"llm"}
     for name, label in labels.items():

@@ -8,6 +8,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from memstone.core.redact import redact_preview
+from memstone.engine.browse import find_by_ids
 from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Verb
 from memstone.server.console.memory import texts_of
@@ -27,18 +28,15 @@ async def show_profile(visit: Visit) -> Response:
         raise NobodyNamed("a profile belongs to one person")
     profile = await visit.memory.profile.get(user_id=user)
     message = visit.query("message")[:_MESSAGE_CHARS]
-    left_out = [one["id"] for one in profile["left_out"][:_LEFT_OUT]]
+    left_out = profile["left_out"][:_LEFT_OUT]
+    texts = await texts_of(visit, [one["id"] for one in left_out])
     return visit.render(
         "profile.html",
         title="Profile",
         user=user,
         profile=profile,
         lines=_lines_of(visit, profile),
-        left_out=[
-            {**one, "text": text}
-            for one in profile["left_out"][:_LEFT_OUT]
-            if (text := (await texts_of(visit, left_out)).get(one["id"]))
-        ],
+        left_out=[{**one, "text": texts[one["id"]]} for one in left_out if one["id"] in texts],
         message=message,
         preview=await _preview(visit, user, message, profile) if message else None,
         pinned=await _pinned(visit, profile),
@@ -65,8 +63,8 @@ def _lines_of(visit: Visit, profile: Mapping[str, Any]) -> list[dict[str, Any]]:
 async def _pinned(visit: Visit, profile: Mapping[str, Any]) -> dict[str, str]:
     """Return what a person decided about the lines of a profile."""
     ids = [one["id"] for part in ("instructions", "facts", "turns") for one in profile[part]]
-    found = {memory_id: await visit.memory.get(memory_id) for memory_id in ids}
-    return {memory_id: one.get("visibility", "default") for memory_id, one in found.items() if one is not None}
+    rows = await visit.run(find_by_ids, ids)
+    return {name: str(row.item.get("visibility") or "default") for name, row in rows.items()}
 
 
 async def _preview(visit: Visit, user: str, message: str, profile: Mapping[str, Any]) -> dict[str, Any]:
