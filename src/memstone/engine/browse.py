@@ -21,6 +21,7 @@ from memstone.engine.store.draft import scope_tokens
 from memstone.engine.store.versions import checked_id, under_id
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.language.text.tokens import query_terms
+from memstone.language.text.words import fold_letters
 from memstone.model.instant import Instant, to_instant
 from memstone.model.memory import INDEXED, FoundMemory, Layer, Link, Record, Status
 from memstone.model.query import And, Condition, Op, Or, Where
@@ -168,7 +169,7 @@ def word_patterns(q: str) -> list[WordPattern]:
 
 def _prefix_of(word: str) -> str:
     """Return what words may begin with, as the full text writes them; '' for what it would take apart."""
-    folded = word.casefold().strip(".,;:!?\"'()[]")
+    folded = fold_letters(word).strip(".,;:!?\"'()[]*")
     return folded if folded.isalnum() else ""
 
 

@@ -370,7 +370,9 @@ _MATCHING: Final = """
 SELECT DISTINCT m.seq FROM words w
 JOIN memories m ON m.tenant_id = w.tenant_id AND m.seq = w.seq
 JOIN links l ON l.tenant_id = m.tenant_id AND l.memory_seq = m.seq
-WHERE w.terms @@ ?::tsquery AND {} ORDER BY m.seq {} LIMIT ?"""
+WHERE w.terms @@ ?::tsquery AND {} AND {} ORDER BY m.seq {} LIMIT ?"""
+_HAS_WORD: Final = "position(? in ' ' || w.body || ' ' || w.key || ' ') > 0"
+"""The lexemes of a row are also of who spoke and when; what is typed is looked for in the text and its key."""
 
 
 class _Browse(BrowseTable):
@@ -381,8 +383,11 @@ class _Browse(BrowseTable):
         del scope
         wanted = where_after(where, order)
         condition, params = self._where(wanted)
-        query = _MATCHING.format(condition, "DESC" if order.descending else "ASC")
-        rows = await self._sql.rows(query, [" & ".join(map(_any_lexeme, words)), *params, limit])
+        asked = [[*(f" {term} " for term in one.terms), *([f" {one.prefix}"] if one.prefix else [])] for one in words]
+        in_text = " AND ".join(f"({' OR '.join([_HAS_WORD] * len(one))})" for one in asked)
+        query = _MATCHING.format(in_text, condition, "DESC" if order.descending else "ASC")
+        found = [part for one in asked for part in one]
+        rows = await self._sql.rows(query, [" & ".join(map(_any_lexeme, words)), *found, *params, limit])
         return await self._hydrate([int(row[0]) for row in rows], wanted, order, limit)
 
     def contains(self, text: str) -> str:

@@ -18,7 +18,7 @@ WHERE f.fulltext MATCH ? AND m.seq = f.rowid AND l.tenant_id = m.tenant_id || ''
 ORDER BY f.rowid {} LIMIT ?"""
 _BEHIND: Final = """
 SELECT seq, body, key FROM words WHERE seq > (SELECT coalesce(max(id), 0) FROM fulltext_docsize)"""
-_COUNT: Final = "SELECT count(*) FROM (SELECT DISTINCT m.seq FROM {} AND {} LIMIT ?) AS some"
+_COUNT: Final = "SELECT count(*) FROM (SELECT DISTINCT m.seq FROM {} AND {} LIMIT ?) AS matching"
 _EVENTS: Final = """
 SELECT substr(created_at, 1, 10), event, count(*) FROM events
 WHERE tenant_id = ? AND created_at >= ?{} GROUP BY substr(created_at, 1, 10), event"""

@@ -255,7 +255,7 @@ async def authenticate_console(runtime: Runtime, text: str) -> ConsoleSession:
         account = await tx.accounts.find(token.tenant_id, grant.account_id)
         return grant, account if login is not None and login.expires_at > now else None
 
-    grant, account = await home.ledger.peek(work)
+    grant, account = await home.ledger.read(work)
     if grant is None or (grant.account_id and (account is None or account.disabled)):
         raise Unauthenticated(_ENDED)
     key = _key_for(grant, token) if account is None else key_of(account)
