@@ -10,6 +10,7 @@ CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 LLM := $(VENV)/.installed-llm
 TYPES := $(VENV)/.installed-types
+CONSOLE := $(VENV)/.installed-console
 # The versions a developer gets; `make LOCK= test` takes the newest that pyproject.toml allows.
 LOCK ?= dev.lock
 # Twice quiet: errors are shown, remarks about the place packages come from are not.
@@ -36,7 +37,7 @@ test: $(DEV)  ## the tests, and whether they name every requirement that is due
 	  $(if $(CHANCE),--randomly-seed=$(CHANCE)) -m "not system and not llm"
 	@$(MAKE) --no-print-directory requirements
 
-test-system: $(DEV)  ## all scenarios on every store, then the long tests with real processes; writes docs/test-system.md
+test-system: $(CONSOLE)  ## all scenarios on every store, then the long tests with real processes; writes docs/test-system.md
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --quiet --whole --numprocesses=3 --dist=worksteal \
 	  -m "not system and not llm" tests/faces
 	@$(BIN)/python scripts/system_report.py
@@ -101,6 +102,11 @@ $(DEV): pyproject.toml $(LOCK) | $(BIN)/python
 $(TYPES): $(DEV)
 	@echo "Installing pyright ..."
 	@$(PIP_DEV) --group types
+	@touch $@
+
+$(CONSOLE): $(DEV)
+	@echo "Installing what drives a browser ..."
+	@$(PIP_DEV) --group console-tests
 	@touch $@
 
 $(LLM): $(DEV)

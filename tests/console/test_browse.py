@@ -118,7 +118,7 @@ def test_figures_and_receipts_count_what_happened(memory: Memory) -> None:
     details = drive(memory.engine.run(browse.inspect_memory, own))
     assert [one["id"] for one in details.receipts] == [pack.receipt_id]
     figures = drive(memory.engine.run(browse.overview_figures, "carol", 30))
-    assert {one.name: one.count for one in figures.days} == {"ADD": 1, "RECALL": 1}
+    assert {one.name: one.times for one in figures.days} == {"ADD": 1, "RECALL": 1}
     everybody = drive(memory.engine.run(browse.overview_figures, "", 30))
     assert everybody.people == 3
     assert everybody.waiting == {"pending": 0, "dead": 0}

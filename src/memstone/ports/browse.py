@@ -37,7 +37,7 @@ class DayCount(NamedTuple):
 
     day: str
     name: str
-    count: int
+    times: int
 
 
 class LayerCount(NamedTuple):

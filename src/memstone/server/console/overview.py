@@ -170,7 +170,7 @@ def plot_days(counts: Sequence[DayCount], today: date, days: int = DAYS) -> DayP
     sums = {day.isoformat(): [0, 0, 0] for day in dates}
     for one in counts:
         if one.day in sums:
-            sums[one.day][_series_of(one.name)] += one.count
+            sums[one.day][_series_of(one.name)] += one.times
     top = _round_up(max((max(row[0] + row[1], row[2]) for row in sums.values()), default=1))
     step, floor = (WIDTH - _LEFT) / days, HEIGHT - _BOTTOM
     scale = (floor - _TOP) / top

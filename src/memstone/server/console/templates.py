@@ -123,7 +123,7 @@ def link_to(path: str, **query: Any) -> str:
 class _Absent(StrictUndefined):
     """What is not there: it may be asked about, because answers leave out what they do not have, but never printed."""
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> bool:  # type: ignore[override]  # the one above only raises
         return False
 
 
