@@ -31,7 +31,7 @@ WHERE tenant_id = ? AND valid_to IS NULL GROUP BY layer, status"""
 _WAITING: Final = """
 SELECT status, count(*) FROM signals WHERE tenant_id = ? AND status IN ('pending', 'dead') GROUP BY status"""
 _PEOPLE: Final = "SELECT count(DISTINCT user_id) FROM links WHERE tenant_id = ? AND user_id <> ''"
-_SHOWN: Final = """
+_NAMING_RECEIPTS: Final = """
 SELECT body FROM receipts WHERE tenant_id = ?{} AND {} ORDER BY created_at DESC LIMIT ?"""
 
 
@@ -93,7 +93,7 @@ class BrowseTable:
 
     async def receipts_with(self, tenant_id: str, user_id: str, memory_id: str, limit: int) -> list[dict[str, Any]]:
         owner, values = (" AND user_id = ?", [user_id]) if user_id else ("", [])
-        query = _SHOWN.format(owner, self.contains("body"))
+        query = _NAMING_RECEIPTS.format(owner, self.contains("body"))
         rows = await self._sql.rows(query, [tenant_id, *values, f'["{memory_id}",', limit])
         return [load_json_object(row[0]) for row in rows]
 

@@ -22,7 +22,7 @@ pages = Pages()
 LIST: Final = "/console/memories"
 SIZES: Final = (20, 50, 100)
 KINDS: Final = ("factual", "episodic", "procedural", "semantic")
-SHOWN: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+VIEWS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "": ("Memories", (Layer.IDENTITY, Layer.FACT, Layer.EPISODE)),
     "facts": ("Facts", (Layer.FACT,)),
     "identity": ("Identity", (Layer.IDENTITY,)),
@@ -56,7 +56,7 @@ async def show_memories(visit: Visit) -> Response:
         found=found,
         values=values,
         url=_url_builder(values),
-        choices={"show": SHOWN, "kinds": KINDS, "statuses": STATUSES, "sorts": _sorts(visit), "sizes": SIZES},
+        choices={"show": VIEWS, "kinds": KINDS, "statuses": STATUSES, "sorts": _sorts(visit), "sizes": SIZES},
         filtered=any(values[name] for name in _PARAMETERS if name not in {"sort", "per", "by", "user"}),
         somebody=_is_somebody(visit),
     )
@@ -85,9 +85,9 @@ def _url_builder(values: Mapping[str, str]) -> Callable[..., str]:
 
 def _request_of(visit: Visit) -> BrowseRequest:
     """Return what the address asks for; raise ``InvalidInput`` for what it may not say."""
-    shown = SHOWN.get(visit.query("show"))
+    shown = VIEWS.get(visit.query("show"))
     if shown is None:
-        raise InvalidInput("there is no such view", hint="one of " + ", ".join(filter(None, SHOWN)))
+        raise InvalidInput("there is no such view", hint="one of " + ", ".join(filter(None, VIEWS)))
     status, sort = visit.query("status"), visit.query("sort") or "newest"
     if sort not in SORTS or (not _is_somebody(visit) and sort not in {"newest", "oldest"}):
         raise InvalidInput("memories of everybody are sorted by newest or oldest", hint="choose a person first")
@@ -125,7 +125,7 @@ def _parse_day(text: str, name: str, after: int = 0) -> str | None:
 
 async def _by_meaning(visit: Visit, values: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return what a search by meaning finds for one person, and why it found each."""
-    layers = SHOWN.get(values["show"], SHOWN[""])[1]
+    layers = VIEWS.get(values["show"], VIEWS[""])[1]
     scope = visit.scope()
     asked = {"layers": list(map(str, layers)), "limit": visit.number("per", SIZES[0], 1, SIZES[-1])}
     statuses = [values["status"]] if values["status"] else list(map(str, USUAL))
@@ -165,7 +165,7 @@ async def act_upon_many(visit: Visit) -> Response:
         raise failures[0]
     done = len(ids) - len(failures)
     left = f"; {plural(len(failures), 'memory', 'memories')} could not be: {failures[0].message}" if failures else ""
-    return visit.done(f"{_PAST[name]} {plural(done, 'memory', 'memories')}{left}", LIST, events=events)
+    return visit.finish(f"{_PAST[name]} {plural(done, 'memory', 'memories')}{left}", LIST, events=events)
 
 
 async def last_event(visit: Visit, memory_id: str) -> list[str]:
@@ -260,8 +260,8 @@ async def add_memory(visit: Visit) -> Response:
     )
     first = added["results"][0]
     if first["event"] == "NONE":
-        return visit.done("That is known already", link_to(LIST, user=user))
-    return visit.done("Added 1 memory", link_to(LIST, user=user), events=await last_event(visit, first["id"]))
+        return visit.finish("That is known already", link_to(LIST, user=user))
+    return visit.finish("Added 1 memory", link_to(LIST, user=user), events=await last_event(visit, first["id"]))
 
 
 @pages.page("/console/memories/{memory_id}/edit", Verb.WRITE)
@@ -279,9 +279,9 @@ async def edit_memory(visit: Visit, memory_id: str) -> Response:
     text = visit.field("text").strip()
     known = await visit.memory.get(memory_id)
     if known is not None and known["memory"] == text:
-        return visit.done("Nothing was changed", LIST)
+        return visit.finish("Nothing was changed", LIST)
     changed = await visit.memory.update(memory_id, text)
-    return visit.done("Saved", LIST, events=await last_event(visit, changed["id"]))
+    return visit.finish("Saved", LIST, events=await last_event(visit, changed["id"]))
 
 
 # --- export and import ------------------------------------------------------------------------------------------------
@@ -318,7 +318,7 @@ async def import_file(visit: Visit) -> Response:
     stored = [event["id"] for event in events if event["event"] not in {"NONE", "ERROR"}]
     skipped = len(items) - len(stored)
     undo = [event for memory_id in stored for event in await last_event(visit, memory_id)]
-    return visit.done(f"Imported {plural(len(stored), 'memory', 'memories')}, skipped {skipped}", LIST, events=undo)
+    return visit.finish(f"Imported {plural(len(stored), 'memory', 'memories')}, skipped {skipped}", LIST, events=undo)
 
 
 def _items_of(visit: Visit, content: bytes) -> list[dict[str, Any]]:

@@ -130,7 +130,7 @@ async def choose_visibility(visit: Visit, memory_id: str) -> Response:
         raise InvalidInput("choose how models see this memory", hint="one of " + ", ".join(VISIBILITIES))
     done = await visit.memory.profile.set_visibility(memory_id, chosen)  # type: ignore[arg-type]  # one of them
     events = await last_event(visit, memory_id) if done["event"] != "NONE" else []
-    return visit.done(_VISIBLE[chosen], _page_of(memory_id), events=events)
+    return visit.finish(_VISIBLE[chosen], _page_of(memory_id), events=events)
 
 
 _VISIBLE: Final = {
@@ -150,7 +150,7 @@ async def change_status(visit: Visit, memory_id: str) -> Response:
         raise InvalidInput("choose what to do with this memory", hint="one of " + ", ".join(verbs))
     done = await verbs[wanted](memory_id, visit.field("reason").strip() or None)
     events = await last_event(visit, memory_id) if done["event"] != "NONE" else []
-    return visit.done(f"Now {done['status']}", _page_of(memory_id), events=events)
+    return visit.finish(f"Now {done['status']}", _page_of(memory_id), events=events)
 
 
 @pages.act(f"{_PAGE}/decide", Verb.ADMIN)
@@ -163,14 +163,14 @@ async def decide_quarantine(visit: Visit, memory_id: str) -> Response:
     done = await (review.approve if wanted == "approve" else review.reject)(memory_id, reason)
     events = await last_event(visit, memory_id) if done["event"] != "NONE" else []
     told = "Approved: it is recalled again" if wanted == "approve" else "Rejected: it does not come back by itself"
-    return visit.done(told, _page_of(memory_id), events=events)
+    return visit.finish(told, _page_of(memory_id), events=events)
 
 
 @pages.act(f"{_PAGE}/forget")
 async def forget_memory(visit: Visit, memory_id: str) -> Response:
     """Delete a memory; its history stays."""
     await visit.memory.delete(memory_id)
-    return visit.done("Deleted 1 memory", _page_of(memory_id), events=await last_event(visit, memory_id))
+    return visit.finish("Deleted 1 memory", _page_of(memory_id), events=await last_event(visit, memory_id))
 
 
 @pages.act(f"{_PAGE}/restore")
@@ -179,14 +179,14 @@ async def restore_version(visit: Visit, memory_id: str) -> Response:
     wanted = visit.field("version")
     version = int(wanted) if wanted.isascii() and wanted.isdigit() else None
     done = await visit.memory.review.restore(memory_id, version)
-    return visit.done("Restored", _page_of(memory_id), events=[done["event_id"]])
+    return visit.finish("Restored", _page_of(memory_id), events=[done["event_id"]])
 
 
 @pages.act(f"{_PAGE}/undo")
 async def undo_event(visit: Visit, memory_id: str) -> Response:
     """Undo one change of a memory; that can be undone as well."""
     done = await visit.memory.undo(visit.field("event"))
-    return visit.done("Undone", _page_of(memory_id), events=[one["event_id"] for one in done["results"]])
+    return visit.finish("Undone", _page_of(memory_id), events=[one["event_id"] for one in done["results"]])
 
 
 @pages.act(f"{_PAGE}/erase", Verb.ADMIN, tenant=True)
@@ -196,14 +196,14 @@ async def erase_memory(visit: Visit, memory_id: str) -> Response:
         raise InvalidInput("type the word erase to erase a memory for good", hint="it cannot be undone")
     report = await visit.memory.admin.erase(memory_id=memory_id)
     sealed = f"; the report is sealed with {report['sha256'][:12]}" if report.get("sha256") else ""
-    return visit.done(f"Erased for good{sealed}", LIST)
+    return visit.finish(f"Erased for good{sealed}", LIST)
 
 
 @pages.act(f"{_PAGE}/judge")
 async def judge_memory(visit: Visit, memory_id: str) -> Response:
     """Say that a memory was useful, or not."""
     await visit.memory.review.feedback(useful=visit.field("useful") == "yes", memory_id=memory_id)
-    return visit.done("Thank you: its weight follows", _page_of(memory_id), events=await last_event(visit, memory_id))
+    return visit.finish("Thank you: its weight follows", _page_of(memory_id), events=await last_event(visit, memory_id))
 
 
 def _page_of(memory_id: str) -> str:

@@ -26,7 +26,7 @@ DAYS: Final = 30
 _LEARNED: Final = frozenset({EventType.ADD})
 _RECALLED: Final = "RECALL"
 _NEWEST: Final = 6
-_KEPT: Final = 1_000
+_MOST_FIGURES: Final = 1_000
 _LEAST_SECONDS: Final = 2.0
 _SHARE: Final = 100
 """Figures are kept a hundred times as long as it took to count them: counting never takes more than a hundredth."""
@@ -66,7 +66,7 @@ async def consolidate_now(visit: Visit) -> Response:
     """Merge, promote and expire now, and say what came of it."""
     answer = await visit.memory.admin.consolidate(everybody=True)
     merged, expired = answer.get("merged", 0), answer.get("expired", 0)
-    return visit.done(f"Consolidated: {merged} merged, {expired} expired", "/", job_id=_job_to_undo(answer))
+    return visit.finish(f"Consolidated: {merged} merged, {expired} expired", "/", job_id=_job_to_undo(answer))
 
 
 def _job_to_undo(answer: Mapping[str, Any]) -> str:
@@ -78,7 +78,7 @@ def _job_to_undo(answer: Mapping[str, Any]) -> str:
 async def learn_now(visit: Visit) -> Response:
     """Learn now from what waits."""
     answer = await visit.memory.admin.work(0)
-    return visit.done(f"Learned from {answer['sessions']} waiting sessions", "/")
+    return visit.finish(f"Learned from {answer['sessions']} waiting sessions", "/")
 
 
 # --- figures ----------------------------------------------------------------------------------------------------------
@@ -86,10 +86,10 @@ async def learn_now(visit: Visit) -> Response:
 
 async def _figures(visit: Visit, user: str) -> OverviewFigures:
     """Return the figures, counted lately."""
-    return await _cached(visit, user, lambda: visit.run(overview_figures, user, DAYS))
+    return await _count_rarely(visit, user, lambda: visit.run(overview_figures, user, DAYS))
 
 
-async def _cached(visit: Visit, name: str, count: Callable[[], Awaitable[T]]) -> T:
+async def _count_rarely(visit: Visit, name: str, count: Callable[[], Awaitable[T]]) -> T:
     """Return what was counted lately for who reaches the same."""
     known, place = visit.console.figures, (visit.caller.bounds, name)
     until, figures = known.get(place, (0.0, None))
@@ -98,7 +98,7 @@ async def _cached(visit: Visit, name: str, count: Callable[[], Awaitable[T]]) ->
     began = time.monotonic()
     fresh = await count()
     took = time.monotonic() - began
-    if len(known) > _KEPT:
+    if len(known) > _MOST_FIGURES:
         known.clear()
     known[place] = time.monotonic() + max(_LEAST_SECONDS, _SHARE * took), fresh
     return fresh
@@ -108,7 +108,7 @@ async def _health(visit: Visit) -> list[tuple[str, str, str]]:
     """Return each part of the memory with a tone and what there is to say about it."""
     reason = await visit.console.state.writable.reason()
     parts = [("Store", "ok" if reason is None else "danger", "can be written" if reason is None else reason)]
-    status = await _cached(visit, "status", visit.memory.admin.status)
+    status = await _count_rarely(visit, "status", visit.memory.admin.status)
     labels = {"embedding": "Embeddings", "vector_store": "Vectors", "llm": "Language model"}
     optional = {"llm"}
     for name, label in labels.items():

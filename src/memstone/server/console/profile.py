@@ -39,7 +39,7 @@ async def show_profile(visit: Visit) -> Response:
         left_out=[{**one, "text": texts[one["id"]]} for one in left_out if one["id"] in texts],
         message=message,
         preview=await _preview(visit, user, message, profile) if message else None,
-        pinned=await _pinned(visit, profile),
+        pinned=await _read_choices(visit, profile),
         links=visit.can(Verb.ADMIN),
     )
 
@@ -60,7 +60,7 @@ def _lines_of(visit: Visit, profile: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-async def _pinned(visit: Visit, profile: Mapping[str, Any]) -> dict[str, str]:
+async def _read_choices(visit: Visit, profile: Mapping[str, Any]) -> dict[str, str]:
     """Return what a person decided about the lines of a profile."""
     ids = [one["id"] for part in ("instructions", "facts", "turns") for one in profile[part]]
     rows = await visit.run(find_by_ids, ids)

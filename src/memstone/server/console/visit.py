@@ -301,9 +301,11 @@ class Visit:
         shared = {"visit": self, "title": title, "nav": self.navigation(), "toast": shown}
         return self.console.render(self.request, template, status, **shared, **values)
 
-    def done(self, message: str, back: str, *, events: Sequence[str] = (), job_id: str = "") -> Response:
+    def finish(self, message: str, back: str, *, events: Sequence[str] = (), job_id: str = "") -> Response:
         """Answer an act: go back to a page, which says what was done and offers to take it back."""
         return self.leave(back, Toast(message, events=tuple(events), job_id=job_id))
+
+    done = finish
 
     def leave(self, back: str, toast: Toast | None = None) -> Response:
         """Go to another page of the console, with a message."""
