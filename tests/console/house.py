@@ -30,9 +30,9 @@ class Guest(TestClient):
         self.csrf = found[1] if found else self.csrf
         return answer.text
 
-    def submit(self, path: str, *, follow: bool = True, **fields: Any) -> Any:
+    def submit(self, path: str, **fields: Any) -> Any:
         """Send a form of the session."""
-        return self.post(path, data={"csrf": self.csrf, **fields}, follow_redirects=follow)
+        return self.post(path, data={"csrf": self.csrf, **fields})
 
 
 @dataclass

@@ -97,8 +97,9 @@ def test_what_makes_no_sense_is_refused(memory: Memory, asked: dict[str, Any]) -
 
 def test_who_is_bound_sees_their_own_on_every_way(memory: Memory) -> None:
     bob = memory.acting_for("default", user_id="bob")
-    for asked in ({}, {"q": "fact"}, {"q": "oslo", "sort": "oldest"}):
-        found = drive(bob.engine.run(browse.browse_memories, BrowseRequest(user_id="bob", limit=100, **asked)))
+    for q, sort in (("", "newest"), ("fact", "newest"), ("oslo", "oldest")):
+        request = BrowseRequest(user_id="bob", limit=100, q=q, sort=sort)
+        found = drive(bob.engine.run(browse.browse_memories, request))
         assert {row.scope["user_id"] for row in found.rows} == {"bob"}
         assert len(found.rows) == 13
     figures = drive(bob.engine.run(browse.overview_figures, "bob", 30))

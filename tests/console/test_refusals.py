@@ -96,7 +96,7 @@ def test_without_a_session_there_is_only_the_way_in(scene: Scene, route: PageRou
 def test_a_wrong_cookie_is_no_session(scene: Scene, route: PageRoute) -> None:
     guest = scene.house.visitor()
     for token in ("", "mc.ZGVmYXVsdA.AAAA.", "mc.ZGVmYXVsdA..", "mc.%%.x.", "x" * 3000, "mc.ZGVmYXVsdA.é."):
-        headers = {"cookie": f"{COOKIE}={token}".encode()}
+        headers = {b"cookie": f"{COOKIE}={token}".encode()}
         answer = guest.request(route.method, scene.path(route), headers=headers, follow_redirects=False)
         assert answer.status_code == 401
         assert not is_told(answer, scene)

@@ -218,8 +218,13 @@ async def _move(visit: Visit, memory_id: str) -> list[str]:
         return []
     await visit.memory.sharing.share(memory_id, user_id=wanted, reason="moved in the console")
     events = await last_event(visit, memory_id)
-    old = {name: memory[name] for name in ("user_id", "agent_id", "run_id") if memory[name]}
-    await visit.memory.sharing.unshare(memory_id, **old, reason="moved in the console")
+    await visit.memory.sharing.unshare(
+        memory_id,
+        user_id=memory["user_id"],
+        agent_id=memory["agent_id"],
+        run_id=memory["run_id"],
+        reason="moved in the console",
+    )
     return [*events, *await last_event(visit, memory_id)]
 
 
