@@ -119,9 +119,10 @@ def console(
     open_browser: bool,
     end_all: bool,
 ) -> int:
-    """Print a link that signs you, or one person, in to the console.
+    """Print a link that signs you in to the console.
 
-    The link works once. Start the service first: memstone serve.
+    With --for-user, it signs one person in to their own memory. The link works once.
+    Start the service first: memstone serve.
     """
     settings = arguments.settings()
     limits = settings.server.console
