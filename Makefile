@@ -11,6 +11,7 @@ DEV := $(VENV)/.installed-dev
 LLM := $(VENV)/.installed-llm
 TYPES := $(VENV)/.installed-types
 DOCS := $(VENV)/.installed-docs
+CONSOLE := $(VENV)/.installed-console
 # The versions a developer gets; `make LOCK= test` takes the newest that pyproject.toml allows.
 LOCK ?= dev.lock
 # What pip says is followed by a script: short lines, one every few seconds at least.
@@ -41,7 +42,7 @@ test: $(DEV)  ## the tests, and whether they name every requirement that is due
 	  $(if $(CHANCE),--randomly-seed=$(CHANCE)) -m "not system and not llm"
 	@$(MAKE) --no-print-directory requirements
 
-test-system: $(DEV)  ## all scenarios on every store, then the long tests with real processes; writes docs/test-system.md
+test-system: $(CONSOLE)  ## all scenarios on every store, then the long tests with real processes; writes docs/test-system.md
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --quiet --whole --numprocesses=3 --dist=worksteal \
 	  -m "not system and not llm" tests/faces
 	@$(BIN)/python scripts/system_report.py
@@ -110,6 +111,10 @@ $(TYPES): $(DEV)
 $(DOCS): pyproject.toml | $(BIN)/python
 	@$(call INSTALL,Bringing pip up to date) 'pip>=25.1'
 	@$(call INSTALL,Installing what builds the documentation) --group docs
+	@touch $@
+
+$(CONSOLE): $(DEV)
+	@$(call INSTALL,Installing what drives a browser) $(DEV_PACKAGES) --group console-tests
 	@touch $@
 
 $(LLM): $(DEV)

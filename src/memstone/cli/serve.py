@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -30,10 +30,13 @@ from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
     from memstone.config import Settings
+    from memstone.engine.access.console_access import ConsoleLink
     from memstone.literals import VerbName
+    from memstone.memory import Memory
     from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
+_DAY_MINUTES: Final = 24 * 60
 
 
 _UPSTREAM: Final = (
@@ -48,6 +51,7 @@ _KEY: Final = "Environment variable with the upstream's key. Default: the vendor
 @click.option("--upstream", "named", metavar="URL", multiple=True, help=_UPSTREAM)
 @click.option("--key-env", metavar="NAME", help=_KEY)
 @click.option("--for-user", default="me", show_default=True, help="The user of the key that the printed lines use.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the console in a browser, signed in.")
 @for_store
 def serve(
     arguments: Arguments,
@@ -57,25 +61,27 @@ def serve(
     named: Sequence[str],
     key_env: str | None,
     for_user: str,
+    open_browser: bool,
 ) -> int:
-    """Run the service: REST, gateway, MCP and metrics.
+    """Run the service: console, REST, gateway, MCP and metrics.
 
     With --upstream, it prints the lines that make an OpenAI or Anthropic client remember; the upstreams of the
     configuration are not used then. The first start creates a key for an administrator and shows it once. A service
     that only this machine can reach also keeps a key for one user in a file beside the store (client-keys), which the
-    printed lines use.
+    printed lines use. Every start prints a link that signs you in to the console.
     """
     asked = _override_upstreams(_override_address(arguments.settings(), host, port), named, key_env)
     waiting = WaitNotes("starting Memstone", always=asked.server.log == "console")
     with waiting, _stored_in_file(asked) as settings:
         serve_app = _load_service(settings)
         token, key_file = _prepare_keys(settings, for_user)
-        visible = _KeyPrinter()
+        visible, link = _KeyPrinter(), _console_link(settings)
 
         def announce(bound: int) -> None:
             waiting.finish()
             address = f"http://{client_host(asked.server.host)}:{bound}"
             _print_startup_help(asked, ServiceAddress(address, for_user, key_file), token, visible, arguments)
+            _print_console_link(_override_address(asked, None, bound), link, open_browser=open_browser)
 
         try:
             serve_app(announce)
@@ -147,6 +153,102 @@ def _prepare_keys(settings: Settings, user: str) -> tuple[str | None, Path | Non
         if not any(one["name"] != LOCAL_KEY for one in memory.admin.keys.list()):
             token = memory.admin.keys.create(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)["key"]
         return token, save_local_key(memory, settings, user)
+
+
+def _console_link(settings: Settings) -> ConsoleLink | None:
+    """Return a link that signs the operator in; None where no console is served."""
+    from memstone.memory import Memory
+
+    console = settings.server.console
+    if not console.enabled:
+        return None
+    with Memory(settings) as memory:
+        return make_link(memory, minutes=console.link_minutes, session_hours=console.session_hours)
+
+
+def make_link(memory: Memory, **wanted: Any) -> ConsoleLink:
+    """Return a new link to the console of a memory."""
+    from memstone.drive import drive
+    from memstone.engine.access.console_access import create_console_link
+
+    return drive(memory.engine.run(create_console_link, **wanted))
+
+
+@click.command()
+@click.option("--for-user", help="Let this person see and correct their own memory, and nothing else.")
+@click.option("--days", type=click.FloatRange(0, 365, min_open=True), help="Days a personal link is valid. Default: 7.")
+@click.option("--read-only", is_flag=True, help="Allow reading only.")
+@click.option("--url", help="Address of the service. Default: server.host and server.port.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the link in a browser.")
+@click.option("--end-all", is_flag=True, help="End every link and session of the console instead.")
+@for_store
+def console(
+    arguments: Arguments,
+    *,
+    for_user: str | None,
+    days: float | None,
+    read_only: bool,
+    url: str | None,
+    open_browser: bool,
+    end_all: bool,
+) -> int:
+    """Print a link that signs you in to the console.
+
+    With --for-user, it signs one person in to their own memory. The link works once.
+    Start the service first: memstone serve.
+    """
+    settings = arguments.settings()
+    limits = settings.server.console
+    with arguments.memory(create=True) as memory:
+        if end_all:
+            return _end_console_access(arguments, memory)
+        minutes = (7.0 if days is None else days) * _DAY_MINUTES if for_user else limits.link_minutes
+        wanted = {"user_id": for_user, "minutes": minutes, "session_hours": limits.session_hours}
+        link = make_link(memory, **wanted, read_only=read_only)
+    address = f"{url.rstrip('/')}/console/sign-in" if url else console_address(settings)
+    full = f"{address}#{link.token}"
+    if not arguments.print_json({"url": full, "code": link.code or None, "expires_at": link.expires_at}):
+        print_line(full)
+        typed = f" Or open {address} and type the code {link.code}." if link.code else ""
+        print_note(f"it works once, until {link.expires_at}.{typed}")
+    if open_browser:
+        _open_in_browser(full)
+    return OK
+
+
+def _end_console_access(arguments: Arguments, memory: Memory) -> int:
+    from memstone.drive import drive
+    from memstone.engine.access.console_access import end_all_console_access
+
+    ended = drive(memory.engine.run(end_all_console_access))
+    if not arguments.print_json({"ended": ended}):
+        print_line(f"{ended} links and sessions of the console have ended")
+    return OK
+
+
+def _open_in_browser(address: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(address):
+        print_note("no browser was found; open the link yourself")
+
+
+def _print_console_link(settings: Settings, link: ConsoleLink | None, *, open_browser: bool) -> None:
+    """Print how to sign in to the console, and do it if asked to."""
+    if link is None:
+        return
+    address = console_address(settings)
+    minutes = f"{settings.server.console.link_minutes:g} minutes"
+    typed = f"Or open {address} and type the code {link.code}. For another link, run `memstone console`."
+    heading = f"Open the console, signed in, with this link. It works once, within {minutes}:"
+    print_banner([BannerPart(heading, notes=(f"{address}#{link.token}", typed))])
+    if open_browser:
+        _open_in_browser(f"{address}#{link.token}")
+
+
+def console_address(settings: Settings) -> str:
+    """Return where people sign in to the console of a service with these settings."""
+    return f"http://{client_host(settings.server.host)}:{settings.server.port}/console/sign-in"
 
 
 class _KeyPrinter:
@@ -328,4 +430,4 @@ def _describe_key(key: KeyItem) -> str:
     return f"{key['name'] or 'no name'}: {', '.join(key['verbs'])} for {who}{until}{ended}"
 
 
-COMMANDS: Final = (serve, mcp, keys)
+COMMANDS: Final = (serve, console, mcp, keys)

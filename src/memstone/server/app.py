@@ -17,6 +17,7 @@ from memstone.engine.preload import preload_models
 from memstone.server import description, errors
 from memstone.server.access import Authenticator
 from memstone.server.connections import ProxyAddresses
+from memstone.server.console.routes import install_console
 from memstone.server.gateway import routes as gateway
 from memstone.server.gateway.upstream import Upstreams
 from memstone.server.limits import Failures, Governor, Rate, create_governor
@@ -113,6 +114,8 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     app.router.routes.extend(mcp.routes)
     errors.install_error_handlers(app)
     include_all(app)
+    if settings.server.console.enabled:
+        install_console(app, state)
     description.install_openapi_route(app)
     server = settings.server
     app.add_middleware(ErrorMiddleware)

@@ -131,19 +131,26 @@ class MemoriesTable:
         return [_found_from_row(row) for row in await self._sql.rows(query, [*params, limit, offset])]
 
     async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[FoundMemory]:
-        return await self._find_page_by_column("created_at", where, limit, offset)
+        return await self.find_by_column("created_at", where, limit, offset)
 
     async def salient(self, where: Where, *, limit: int) -> list[FoundMemory]:
-        return await self._find_page_by_column("salience", where, limit, 0)
+        return await self.find_by_column("salience", where, limit)
 
-    async def _find_page_by_column(self, column: str, where: Where, limit: int, offset: int) -> list[FoundMemory]:
-        """Return one page of what matches, by a column; of equals the newest version first."""
+    async def find_by_column(
+        self, column: str, where: Where, limit: int, offset: int = 0, *, descending: bool = True
+    ) -> list[FoundMemory]:
+        """Return one page of what matches, by a column; of equals the newest version first, or last."""
         condition, params = self._where(where)
-        order = f"ORDER BY m.{column} DESC, m.seq DESC LIMIT ? OFFSET ?"
+        way = "DESC" if descending else "ASC"
+        order = f"ORDER BY m.{column} {way}, m.seq {way} LIMIT ? OFFSET ?"
         query = f"SELECT DISTINCT m.{column}, m.seq FROM {_from_clause(where)} AND {condition} {order}"
         seqs = [row[1] for row in await self._sql.rows(query, [*params, limit, offset])]
         found = {one.record.seq: one for one in await self.among(seqs, where)}
         return [found[seq] for seq in seqs if seq in found]
+
+    def from_clause(self, where: Where) -> str:
+        """Return both tables in the order in which they are best read for a condition."""
+        return _from_clause(where)
 
     async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
         counted = "CASE WHEN source_count + ? < 0 THEN 0 ELSE source_count + ? END"

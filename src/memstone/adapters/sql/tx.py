@@ -10,6 +10,7 @@ from memstone.adapters.sql.access import (
     PreferencesTable,
     VaultTable,
 )
+from memstone.adapters.sql.browse import BrowseTable
 from memstone.adapters.sql.erasure import ErasureTable
 from memstone.adapters.sql.events import EntitiesTable, EventsTable, MetricsTable, UpkeepTable
 from memstone.adapters.sql.indexes import FullTextTable, IndexesTable, OwnedRows, StoredTexts, VectorsTable
@@ -33,6 +34,7 @@ class SqlTx:
 
     def __init__(self, sql: SqlConnection, compile_where: Compile) -> None:
         self.memories = MemoriesTable(sql, compile_where)
+        self.browse = BrowseTable(sql, compile_where, self.memories)
         self.links = LinksTable(sql)
         self.events = EventsTable(sql)
         self.text = FullTextTable(sql)
