@@ -37,7 +37,12 @@ class Scene:
 
     def path(self, route: PageRoute) -> str:
         """An address of a page that is about the secret."""
-        named = {"memory_id": self.memory_id, "receipt_id": self.receipt_id, "rest:path": "nowhere"}
+        named = {
+            "memory_id": self.memory_id,
+            "receipt_id": self.receipt_id,
+            "rest:path": "nowhere",
+            "job_id": "nowhere",
+        }
         path = route.path
         for name, value in named.items():
             path = path.replace(f"{{{name}}}", value)

@@ -7,6 +7,7 @@ loading everything would.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
 from weakref import finalize
 
@@ -26,6 +27,7 @@ from memstone.engine.worker_state import IN_BACKGROUND
 from memstone.errors import InvalidInput
 from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
+from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -106,6 +108,19 @@ class Engine:
         from memstone.engine.access.bounds import apply_bounds
 
         other = Engine(apply_bounds(self.runtime.of(bounds.tenant_id), bounds))
+        other._open, other._guest = self._open, True
+        return other
+
+    def with_policy(self, policy: Policy) -> Engine:
+        """Return the same engine with another policy, for trying it out; it is closed with the one it is made of.
+
+        It shares nothing that depends on a policy: neither what was resolved nor what was shown.
+        """
+        from memstone.engine.block_cache import BlockCache
+        from memstone.engine.policy import Tunings
+
+        own = replace(self.runtime, policy=policy, untuned=None, tunings=Tunings(), blocks=BlockCache())
+        other = Engine(own)
         other._open, other._guest = self._open, True
         return other
 

@@ -64,6 +64,12 @@ class Memories(Protocol):
         """Note that one episode more (or, with -1, one less) speaks of these versions."""
         ...
 
+    async def list_sessions(
+        self, where: Where, *, limit: int, offset: int = 0
+    ) -> list[tuple[str, int, Instant, Instant]]:
+        """Return the runs that matching rows belong to, latest first: how many rows, the first and the last time."""
+        ...
+
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
         """Return the text that was stored last in exactly this scope and layer as it was said, and when that was said.
 

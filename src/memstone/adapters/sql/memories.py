@@ -148,6 +148,18 @@ class MemoriesTable:
         found = {one.record.seq: one for one in await self.among(seqs, where)}
         return [found[seq] for seq in seqs if seq in found]
 
+    async def list_sessions(
+        self, where: Where, *, limit: int, offset: int = 0
+    ) -> list[tuple[str, int, Instant, Instant]]:
+        condition, params = self._where(where)
+        query = (
+            "SELECT l.run_id, count(DISTINCT m.seq), min(m.occurred_at), max(m.occurred_at) "
+            f"FROM {_from_clause(where)} AND {condition} AND l.run_id <> '' "
+            "GROUP BY l.run_id ORDER BY max(m.occurred_at) DESC, l.run_id LIMIT ? OFFSET ?"
+        )
+        rows = await self._sql.rows(query, [*params, limit, offset])
+        return [(str(run), int(count), str(first), str(last)) for run, count, first, last in rows]
+
     def from_clause(self, where: Where) -> str:
         """Return both tables in the order in which they are best read for a condition."""
         return _from_clause(where)

@@ -282,6 +282,12 @@ class BoundMemories:
         """Return those that match, the most salient first, within the bounds."""
         return await self._memories.salient(self.readable(where), limit=limit)
 
+    async def list_sessions(
+        self, where: Where, *, limit: int, offset: int = 0
+    ) -> list[tuple[str, int, Instant, Instant]]:
+        """Return the runs of those that match, within the bounds."""
+        return await self._memories.list_sessions(self.readable(where), limit=limit, offset=offset)
+
     async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
         """Count an episode for versions that were found within the bounds."""
         await self._memories.add_source_count(seqs, by)
@@ -398,6 +404,11 @@ class BoundReceipts:
             tenant_id, receipt_id
         )  # in one statement, so that it can be peeked at
         return found[1] if found is not None and is_inside(found[0], self._bounds) else None
+
+    async def list_newest(self, scope: Scope, since: Instant, limit: int) -> list[tuple[Scope, dict[str, Any]]]:
+        """Return receipts of a scope, as far as they are of somebody within the bounds."""
+        found = await self._receipts.list_newest(scope, since, limit)
+        return [(owner, body) for owner, body in found if is_inside(owner, self._bounds)]
 
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         """Return whose it is, if that is somebody within the bounds."""

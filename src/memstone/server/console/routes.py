@@ -12,7 +12,25 @@ from starlette.routing import BaseRoute, Route
 
 from memstone.errors import MemstoneError, NotFoundError
 from memstone.model.access import Verb
-from memstone.server.console import assets, memories, memory, overview, profile, sign_in
+from memstone.server.console import (
+    accounts,
+    activity,
+    assets,
+    connections,
+    data,
+    health,
+    memories,
+    memory,
+    overview,
+    people,
+    playground,
+    profile,
+    reference,
+    review,
+    settings,
+    sign_in,
+    work,
+)
 from memstone.server.console.visit import PAGE_HEADERS, Console, NavItem, PageRoute, Pages, Toast, Visit, error_page
 
 if TYPE_CHECKING:
@@ -20,12 +38,33 @@ if TYPE_CHECKING:
 
 shared = Pages()
 
-FAMILIES: Final = (shared, sign_in.pages, overview.pages, memories.pages, memory.pages, profile.pages)
+FAMILIES: Final = (
+    shared,
+    sign_in.pages,
+    overview.pages,
+    memories.pages,
+    memory.pages,
+    profile.pages,
+    playground.pages,
+    people.pages,
+    activity.pages,
+    review.pages,
+    settings.pages,
+    connections.pages,
+    accounts.pages,
+    data.pages,
+    work.pages,
+)
 
 NAVIGATION: Final = (
     NavItem("Overview", "/", "overview"),
     NavItem("Memories", "/console/memories", "memories"),
     NavItem("Profile", "/console/profile", "profile"),
+    NavItem("Playground", "/console/playground", "playground", verb=Verb.WRITE),
+    NavItem("People", "/console/people", "people"),
+    NavItem("Activity", "/console/activity", "activity"),
+    NavItem("Review", "/console/review", "review", verb=Verb.ADMIN),
+    NavItem("Settings", "/console/settings", "settings"),
 )
 """What the navigation offers, in order; a page without an entry is reached from another."""
 
@@ -76,7 +115,7 @@ def console_routes() -> list[BaseRoute]:
     asset = Route(f"{assets.PREFIX}/{{digest}}/{{name:path}}", _send_asset, methods=["GET"], name="console")
     routes = [route for family in FAMILIES for route in family.routes]
     ordered = sorted(routes, key=lambda route: route.path == "/console/{rest:path}")
-    return [asset, *sign_in.ROUTES, *ordered]
+    return [asset, *sign_in.ROUTES, *health.ROUTES, *reference.ROUTES, *ordered]
 
 
 def install_console(app: FastAPI, state: ServiceState) -> None:
