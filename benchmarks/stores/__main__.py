@@ -1,7 +1,7 @@
 """Compare stores with their vendors' clients, and what they find with an exact search.
 
-``python -m benchmarks.stores`` measures what can be started here: Redis, FAISS and PostgreSQL from their packages,
-Chroma where it is installed, Elasticsearch and OpenSearch where there is Java, Weaviate where
+``python -m benchmarks.stores`` measures what can be started here: Redis and FAISS from their packages, Chroma where it
+is installed, Elasticsearch and OpenSearch where there is Java, Weaviate where
 ``MEMSTONE_WEAVIATE_SERVER`` names its program; the others over a fake, which says nothing about what is found.
 """
 
