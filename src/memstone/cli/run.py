@@ -68,7 +68,7 @@ Exit codes:
 
 
 _GROUPS: Final = {
-    "Start": ("chat", "demo", "serve", "connect", "doctor"),
+    "Start": ("chat", "demo", "serve", "console", "connect", "doctor"),
     "Remember and recall": ("add", "search", "context", "profile", "list", "get", "update", "delete", "ingest"),
     "History": ("history", "events", "undo", "restore-memory", "rollback", "updates"),
     "Review": ("inspect", "approve", "reject", "quarantine", "disable", "enable", "visibility", "feedback"),
