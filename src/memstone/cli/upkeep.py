@@ -12,6 +12,7 @@ import click
 
 from memstone import __version__
 from memstone.cli.arguments import Arguments, for_scope, for_scope_or_everybody, for_store
+from memstone.cli.encryption import describe_encryption
 from memstone.cli.fail import FAILED, NOTHING, OK, describe_error
 from memstone.cli.terminal import (
     Progress,
@@ -27,7 +28,7 @@ from memstone.errors import ConfigError, Corrupted, MemstoneError, NotFoundError
 if TYPE_CHECKING:
     from memstone.config import Settings
     from memstone.memory import Memory
-    from memstone.results import ConsolidateResult, StoreCheck, StoreStats, VectorSpace
+    from memstone.results import ConsolidateResult, EncryptionStatus, StoreCheck, StoreStats, VectorSpace
 
 
 # --- what ``memstone doctor`` looks at --------------------------------------------------------------------------------
@@ -132,6 +133,7 @@ def _check_store(arguments: Arguments, signature: str) -> Iterator[Check]:
         with arguments.memory(damaged=True) as memory:
             facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
+            yield from _check_encryption(facts["encryption"])
             yield from _check_contents(memory, signature)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
@@ -165,6 +167,13 @@ def _check_database(facts: StoreCheck) -> Iterator[Check]:
     yield Check(
         "store", "row security", DOUBT, f"it does not apply to {facts['role']}, which can see every tenant", hint
     )
+
+
+def _check_encryption(status: EncryptionStatus) -> Iterator[Check]:
+    yield Check("store", "encryption", GOOD, describe_encryption(status))
+    if status.get("rotation_due"):
+        hint = "run `memstone encryption rotate`"
+        yield Check("store", "encryption key", DOUBT, "the store still has a former key", hint)
 
 
 def _check_integrity(facts: StoreCheck) -> Check:
