@@ -37,7 +37,8 @@ class StoreSettings(SettingsSection):
     added, so that deleting, erasing and everybody else on that disk still have room. ``key`` says where the key is kept
     that signs backups and seals the keys of providers: ``file:PATH``, ``keyring:SERVICE/NAME`` or ``command:PROGRAM AND
     ARGUMENTS``, or ``env:NAME``. ``encryption_key`` says the same of the keys that the store is encrypted with, and
-    everything that Memstone writes beside it; without it nothing is encrypted. The others are for PostgreSQL: how many connections a process holds, and how long a statement may take.
+    everything that Memstone writes beside it; without it nothing is encrypted. The others are for PostgreSQL: how many
+    connections a process holds, and how long a statement may take.
     """
 
     url: str | None = Field(default=None, repr=False)  # it may hold a password

@@ -30,7 +30,7 @@ _TAG_BYTES: Final = 16
 _LONGEST_HEADER: Final = 200
 
 
-class ByteSink(Protocol):
+class ContentSink(Protocol):
     """What can be written to."""
 
     def write(self, data: bytes, /) -> object:
@@ -38,7 +38,7 @@ class ByteSink(Protocol):
         ...
 
 
-class ByteSource(Protocol):
+class ContentSource(Protocol):
     """What can be read from."""
 
     def read(self, size: int = -1, /) -> bytes:
@@ -58,23 +58,23 @@ class EncryptedFiles:
         return None if self._keys is None else encryption_key_id(self._keys.make())
 
     @contextmanager
-    def open_writer(self, file: BinaryIO) -> Iterator[ByteSink]:
+    def open_writer(self, file: BinaryIO) -> Iterator[ContentSink]:
         """Yield where the content of a file is written to."""
         if self._keys is None:
             yield file
             return
-        writer = _Writer(file, self._keys.make())
+        writer = _EncryptingWriter(file, self._keys.make())
         yield writer
         writer.finish()  # not after an error: what was cut off must not look complete
 
-    def open_reader(self, file: BinaryIO, name: str) -> ByteSource:
+    def open_reader(self, file: BinaryIO, name: str) -> ContentSource:
         """Return where the content of a file is read from, decrypted if need be; ``name`` is for people."""
         start = file.read(len(_MARK))
         if start != _MARK:
             file.seek(0)
             return file
         header = start + file.readline(_LONGEST_HEADER)
-        return io.BufferedReader(_Reader(file, header, self._find_key(header, name), name), _BLOCK)
+        return io.BufferedReader(_DecryptingReader(file, header, self._find_key(header, name), name), _BLOCK)
 
     def _find_key(self, header: bytes, name: str) -> bytes:
         wanted = header.split()[1].decode("ascii", "replace")
@@ -116,7 +116,7 @@ def describe_keys(
     }
 
 
-class _Writer:
+class _EncryptingWriter:
     """Encrypts block by block."""
 
     def __init__(self, file: BinaryIO, key: bytes) -> None:
@@ -141,7 +141,7 @@ class _Writer:
         self._number += 1
 
 
-class _Reader(io.RawIOBase):
+class _DecryptingReader(io.RawIOBase):
     """Decrypts block by block."""
 
     def __init__(self, file: BinaryIO, header: bytes, key: bytes, name: str) -> None:

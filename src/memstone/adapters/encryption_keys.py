@@ -12,14 +12,14 @@ import os
 import secrets
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from memstone.adapters.store_key import KEY_BYTES, KEY_FORM, import_keyring, parse_key
-from memstone.errors import ConfigError, EncryptionError
+from memstone.errors import EncryptionError
 from memstone.ports.io import Io
 
 _ONLY_ME: Final = 0o600
@@ -50,7 +50,11 @@ class _KeyText(Protocol):
     """Where the text of the keys is kept."""
 
     place: str
-    is_writable: bool
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether Memstone may write there."""
+        ...
 
     def read(self) -> str | None:
         """Return the text; None where there is none."""
@@ -90,7 +94,9 @@ class SourcedKeys:
         """Return the current key, which is made if there is none and the place can be written."""
         if not (known := self.read()):
             if not self.is_writable:
-                raise EncryptionError(f"there is no key in {self.place}", hint="put one there; see store.encryption_key")
+                raise EncryptionError(
+                    f"there is no key in {self.place}", hint="put one there; see store.encryption_key"
+                )
             self._text.write(_format_keys([secrets.token_bytes(KEY_BYTES)]), new=True)
             known = self.read()
         return known[0]
@@ -112,7 +118,8 @@ class SourcedKeys:
     def _refuse_read_only(self) -> None:
         if not self.is_writable:
             raise EncryptionError(
-                f"Memstone cannot change the keys in {self.place}", hint="change them there; the current key comes first"
+                f"Memstone cannot change the keys in {self.place}",
+                hint="change them there; the current key comes first",
             )
 
 
@@ -240,18 +247,9 @@ class _EnvironmentVariable(_ReadOnlyText):
         return os.environ.get(self._name)
 
 
-_PLACES: Final[dict[str, type[_KeyFile] | type[_KeyringEntry] | type[_CommandOutput] | type[_EnvironmentVariable]]] = {
+_PLACES: Final[dict[str, Callable[[str], _KeyText]]] = {
     "file": _KeyFile,
     "keyring": _KeyringEntry,
     "command": _CommandOutput,
     "env": _EnvironmentVariable,
 }
-
-
-def refuse_shared_file(source: str, path: Path) -> None:
-    """Raise ``ConfigError`` if keys are to be in a file that holds another key."""
-    kind, _, where = source.partition(":")
-    if kind == "file" and Path(where).expanduser().absolute() == path.expanduser().absolute():
-        raise ConfigError(
-            f"store.encryption_key and store.key are the same file, {path}", hint="choose another file for one of them"
-        )

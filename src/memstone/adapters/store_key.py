@@ -196,6 +196,7 @@ class KeyringKey:
 
 
 def import_keyring() -> Any:
+    """Return the package that speaks to the keyring of the system."""
     try:
         import keyring
         import keyring.errors

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from memstone.ports.storage import EncryptionKeys
     from memstone.results import EncryptionStatus
 
-_KEY: Final = (
-    "Where the key is: file:PATH, keyring:SERVICE/NAME, command:PROGRAM or env:NAME. It stands for store.encryption_key."
-)
+_KEY: Final = "Use this as store.encryption_key: file:PATH, keyring:SERVICE/NAME, command:PROGRAM or env:NAME."
 _LEAVE: Final = "Leave backups as they are."
 
 
@@ -153,7 +151,7 @@ def save_key(arguments: Arguments, file: str) -> int:
         raise UsageError(f"{file} already exists", hint="choose another name")
     _adapter("save")(found, Path(file))
     if not arguments.print_json({"file": file, "keys": len(found)}):
-        print_line(f"{len(found):,} keys written to {file}")
+        print_line(f"{len(found):,} {'key' if len(found) == 1 else 'keys'} written to {file}")
     return OK
 
 
@@ -256,7 +254,7 @@ def _key_name(settings: Settings) -> str | None:
 def _drop_former(keys: EncryptionKeys, copies: list[dict[str, str]], *, asked: bool, complete: bool) -> int:
     if not asked:
         return 0
-    if not complete or _unsettled(copies):
+    if not complete or _list_unchanged(copies):
         raise EncryptionError(
             "the store has its new key, but former keys stay: some backups may still need them",
             hint="remove or move those backups and run it again, or remove the keys yourself",
@@ -264,20 +262,20 @@ def _drop_former(keys: EncryptionKeys, copies: list[dict[str, str]], *, asked: b
     return keys.drop_former()
 
 
-def _unsettled(copies: list[dict[str, str]]) -> list[dict[str, str]]:
+def _list_unchanged(copies: list[dict[str, str]]) -> list[dict[str, str]]:
     return [one for one in copies if one["state"] not in ("rewritten", "clean", "deleted", "missing")]
 
 
 def _show_copies(copies: list[dict[str, str]]) -> None:
     rewritten = sum(one["state"] == "rewritten" for one in copies)
     if rewritten:
-        print_line(f"{rewritten:,} backups were encrypted with it too")
-    for one in _unsettled(copies):
+        print_line(f"{rewritten:,} {'backup was' if rewritten == 1 else 'backups were'} encrypted with it too")
+    for one in _list_unchanged(copies):
         print_note(f"not changed: {one['path']}: {one['reason']}", "warn")
 
 
 def _exit_code(copies: list[dict[str, str]]) -> int:
-    return FAILED if _unsettled(copies) else OK
+    return FAILED if _list_unchanged(copies) else OK
 
 
 COMMANDS: Final = (encryption,)

@@ -140,6 +140,7 @@ from memstone.results.sessions import (
     WorkerResult,
 )
 from memstone.results.upkeep import (
+    BackupEncryption,
     BackupErasure,
     BackupFile,
     BackupManifest,
@@ -202,6 +203,7 @@ __all__ = [
     "BackendSettings",
     "BackfillItem",
     "BackfillResult",
+    "BackupEncryption",
     "BackupErasure",
     "BackupFile",
     "BackupManifest",

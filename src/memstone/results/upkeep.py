@@ -479,6 +479,14 @@ class BackupFile(TypedDict):
     sha256: str
 
 
+class BackupEncryption(TypedDict):
+    """How a backup is encrypted."""
+
+    cipher: str
+    key: str
+    """The name of the key; it tells nothing about the key itself."""
+
+
 class BackupManifest(TypedDict):
     """What a backup says of itself."""
 
@@ -498,7 +506,9 @@ class BackupManifest(TypedDict):
     tenant: NotRequired[str | None]
     """The tenant that the backup holds, for PostgreSQL; None is all of them."""
     rewritten: NotRequired[bool]
-    """Whether somebody was erased from it after it was written."""
+    """Whether somebody was erased from it after it was written, or it got another key."""
+    encryption: NotRequired[BackupEncryption]
+    """What it is encrypted with; it is missing if it is not."""
 
 
 class BackupResult(BackupManifest):

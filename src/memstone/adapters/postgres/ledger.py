@@ -35,8 +35,8 @@ from memstone.adapters.postgres.tx import Witness
 from memstone.adapters.sql.rows import run_and_log
 from memstone.errors import StorageBusy, StorageError
 from memstone.ports.io import Io
-from memstone.ports.storage import EncryptionKeys
 from memstone.ports.ledger import Tenants, Work
+from memstone.ports.storage import EncryptionKeys
 
 if TYPE_CHECKING:
     from memstone.results import StoreCheck

@@ -63,7 +63,8 @@ def to_memstone_error(error: sqlite3.Error, where: str) -> MemstoneError:
         return Corrupted(f"{where}: a text is damaged and cannot be read")
     if is_not_a_database(error) and starts_with(Path(where), ENCRYPTED_MARK):
         return EncryptionError(
-            f"{where} is encrypted, but store.encryption_key is not set", hint="set it to where the key is, for example keyring:memstone/people; nothing was changed"
+            f"{where} is encrypted, but store.encryption_key is not set",
+            hint="set it to where the key is, for example keyring:memstone/people; nothing was changed",
         )
     code = primary_code(error)
     if code in _BY_CODE:
@@ -210,9 +211,7 @@ class Connection:
         self.raw.close()
 
 
-def open_connection(
-    target: str, *, uri: bool, writable: bool, durable: bool, driver: Driver = PLAIN
-) -> Connection:
+def open_connection(target: str, *, uri: bool, writable: bool, durable: bool, driver: Driver = PLAIN) -> Connection:
     """Open a connection. Autocommit: transactions begin and end where the code says so."""
     raw = driver.connect(target, uri=uri, timeout=BUSY_SECONDS)
     try:

@@ -182,6 +182,7 @@ class SqliteCopies:
         from memstone.adapters.sqlite.backup import write_backup
 
         self._refuse_target(path)
+        self._driver()  # refuses where a backup could not be encrypted as it should be
         return self._on_snapshot(lambda source: write_backup(source, path, created_at, signer, progress))
 
     def is_own(self, path: Path) -> bool:
@@ -214,9 +215,13 @@ class SqliteCopies:
         from memstone.adapters.sqlite.backup import open_backup
 
         self._refuse_own(path)
-        with translate_errors(str(path)), self._staging_path() as beside, open_backup(path, beside, self._driver()) as (
-            _,
-            manifest,
+        with (
+            translate_errors(str(path)),
+            self._staging_path() as beside,
+            open_backup(path, beside, self._driver()) as (
+                _,
+                manifest,
+            ),
         ):
             return manifest
 

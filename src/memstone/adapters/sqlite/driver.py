@@ -170,8 +170,11 @@ class CipherDriver:
         connection.execute(f"ATTACH DATABASE ? AS {name} KEY {key_literal(key)}", (str(path),))
 
     def is_other_key(self, error: Exception) -> bool:
-        """Return whether the file cannot be read with the key of a connection any more."""
-        return isinstance(error, sqlite3.DatabaseError) and is_not_a_database(error)
+        """Return whether the file cannot be read with the key of a connection any more.
+
+        A connection that has once failed to read a page lets nobody write after that.
+        """
+        return getattr(error, "sqlite_errorcode", None) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_READONLY)
 
     def forget(self, path: Path) -> None:
         """Look at all keys again when a file is opened next."""
@@ -244,6 +247,8 @@ def import_cipher() -> Any:
 @cache
 def _cipher_connection_class() -> Any:
     module = import_cipher()
+    cursor_class: Any = module.Cursor
+    connection_class: Any = module.Connection
 
     def translate(call: Callable[..., T]) -> Callable[..., T]:
         def call_translated(*args: Any, **options: Any) -> T:
@@ -254,7 +259,7 @@ def _cipher_connection_class() -> Any:
 
         return call_translated
 
-    class CipherCursor(module.Cursor):  # type: ignore[misc, name-defined] - the module has no types
+    class CipherCursor(cursor_class):  # type: ignore[misc]
         """A cursor that raises errors of ``sqlite3``."""
 
         execute = translate(module.Cursor.execute)
@@ -265,7 +270,7 @@ def _cipher_connection_class() -> Any:
         fetchall = translate(module.Cursor.fetchall)
         __next__ = translate(module.Cursor.__next__)
 
-    class CipherConnection(module.Connection):  # type: ignore[misc, name-defined] - the module has no types
+    class CipherConnection(connection_class):  # type: ignore[misc]
         """A connection that raises errors of ``sqlite3``."""
 
         backup = translate(module.Connection.backup)
@@ -277,7 +282,10 @@ def _cipher_connection_class() -> Any:
 
         def cursor(self, factory: Any = CipherCursor) -> Any:
             """Return a cursor of our own, which every method uses that runs a statement."""
-            return super().cursor(factory)
+            try:
+                return super().cursor(factory)
+            except module.Error as error:
+                raise _as_sqlite_error(error) from error
 
     return translate(CipherConnection)
 

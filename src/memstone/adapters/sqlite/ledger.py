@@ -37,7 +37,7 @@ from memstone.adapters.sqlite.integrity import (
 from memstone.adapters.sqlite.migrations import latest_schema_version, migrate_schema, refuse_upgraded, version_of
 from memstone.adapters.sqlite.write_queue import WriteQueue
 from memstone.drive import drive
-from memstone.errors import MemstoneError, StorageError, StorageFull, StorageReadOnly, Unsupported
+from memstone.errors import EncryptionError, MemstoneError, StorageError, StorageFull, StorageReadOnly, Unsupported
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
 from memstone.ports.storage import EncryptionKeys
@@ -223,6 +223,10 @@ class Readers:
 # --- the ledger in one SQLite file ------------------------------------------------------------------------------------
 
 
+_KEY_CHANGES: Final = 3
+"""How often in a row the key of a file may have changed when somebody needs it."""
+
+
 class SqliteConfig(BaseModel):
     """``path`` of the file, or None for a store that lives only in memory.
 
@@ -336,16 +340,17 @@ class SqliteLedger(SqliteCopies):
             return self._again_with_new_key(lambda: self._queue.run(work, synced=synced), self._reopen)
 
     def _again_with_new_key(self, call: Callable[[], T], prepare: Callable[[], None]) -> T:
-        """Return the result of a call; if somebody changed the key of the file meanwhile, call once more.
+        """Return the result of a call; if somebody changed the key of the file meanwhile, call it again.
 
         Whoever has another key than the file cannot read its first page, so nothing has happened yet.
         """
-        try:
-            return call()
-        except sqlite3.DatabaseError as error:
-            if not self._chosen.is_other_key(error):
-                raise
-        prepare()
+        for _ in range(_KEY_CHANGES):
+            try:
+                return call()
+            except sqlite3.DatabaseError as error:
+                if not self._chosen.is_other_key(error):
+                    raise
+            prepare()
         return call()
 
     def _reopen(self) -> None:
@@ -392,6 +397,10 @@ class SqliteLedger(SqliteCopies):
         return open_connection(path, uri=False, writable=writable, durable=durable, driver=self._chosen)
 
     def _driver(self) -> Driver:
+        if self._config.path is None and self._keys is not None:
+            raise EncryptionError(
+                "a store in memory has no encrypted backups", hint="use a file, or leave out store.encryption_key"
+            )
         return self._chosen
 
     def _update_log_mark(self, connection: Connection) -> None:
