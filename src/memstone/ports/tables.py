@@ -404,6 +404,10 @@ class Metrics(Protocol):
         """Return what was counted since the day of a moment, by name."""
         ...
 
+    async def drop_counts(self, tenant_id: str, user_id: str, before: Instant) -> None:
+        """Drop what was counted for a user before the day of a moment."""
+        ...
+
     async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
         """Return how many events of facts there were since a moment, by verb.
 

@@ -202,6 +202,10 @@ class MetricsTable:
         query = f"SELECT name, sum(value) FROM counters WHERE {owner} AND day >= ? GROUP BY name"
         return {str(name): int(total) for name, total in await self._sql.rows(query, (*values, since[:_DAY]))}
 
+    async def drop_counts(self, tenant_id: str, user_id: str, before: Instant) -> None:
+        query = "DELETE FROM counters WHERE tenant_id = ? AND user_id = ? AND day < ?"
+        await self._sql.run(query, (tenant_id, user_id, before[:_DAY]))
+
     async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
         owner, values = _user_condition(tenant_id, user_id, "e.")
         rows = await self._sql.rows(_HAPPENED.format(whose=owner), (*values, since))
