@@ -67,7 +67,7 @@ class TenantRouter:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        tenant = _tenant_of(scope)
+        tenant = tenant_of(scope)
         if tenant:
             await self.services[self.database_of(tenant)](scope, receive, send)
         elif scope["type"] == "http" and scope["path"] in ("/healthz", "/readyz"):
@@ -100,7 +100,8 @@ class TenantRouter:
             await send(message)
 
 
-def _tenant_of(scope: Message) -> str:
+def tenant_of(scope: Message) -> str:
+    """Return the tenant that a request names; '' if none."""
     headers = dict(scope.get("headers", ()))
     if named := headers.get(_HEADER, b"").decode("latin-1").strip():
         return named

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from examples.tenant_router import TenantRouter, choose_database, moves
+from examples.tenant_router import TenantRouter, choose_database, moves, tenant_of
 from memstone import Memory
 from memstone.cli.run import run_command
 from tests.postgres.server import APP, Server
@@ -41,7 +41,7 @@ async def _client(router: TenantRouter) -> AsyncIterator[httpx2.AsyncClient]:
     await incoming.put({"type": "lifespan.startup"})
     assert (await outgoing.get())["type"] == "lifespan.startup.complete"
     transport = httpx2.ASGITransport(app=router)  # type: ignore[arg-type]
-    async with httpx2.AsyncClient(transport=transport, base_url="http://router.test") as client:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
     await incoming.put({"type": "lifespan.shutdown"})
     await life
@@ -91,7 +91,8 @@ async def _use(client: httpx2.AsyncClient, tenant: str, key: str) -> None:
     headers = {"authorization": f"Bearer {key}", "x-tenant": tenant}
     for number in range(3):
         body = {"messages": f"Fact {number} of {tenant} about a lighthouse", "user_id": "alice", "infer": False}
-        assert (await client.post("/v1/memories", json=body, headers=headers)).status_code == 200
+        answer = await client.post("/v1/memories", json=body, headers=headers)
+        assert answer.status_code == 200, answer.text
     learned = {"messages": f"I live in {tenant.title()}ville.", "user_id": "bob", "run_id": "r"}
     assert (await client.post("/v1/memories", json=learned, headers=headers)).status_code == 200
     asked = {"query": "Which lighthouse?", "user_id": "alice"}
@@ -143,3 +144,17 @@ def test_a_tenant_moves_to_another_database_with_everything(postgres: Server, da
         ]
         assert [one["id"] for one in memory.admin.keys.list()] == [key]
     assert choose_database("mover", databases) in databases
+
+
+@pytest.mark.parametrize(
+    ("headers", "tenant"),
+    [
+        ([(b"host", b"acme.memory.example.com")], "acme"),
+        ([(b"host", b"acme.memory.example.com:443"), (b"x-tenant", b"other")], "other"),
+        ([(b"host", b"example.com")], ""),
+        ([(b"host", b"127.0.0.1:8420")], ""),
+        ([], ""),
+    ],
+)
+def test_the_host_or_a_header_names_the_tenant(headers: list[tuple[bytes, bytes]], tenant: str) -> None:
+    assert tenant_of({"type": "http", "headers": headers}) == tenant
