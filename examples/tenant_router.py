@@ -87,8 +87,9 @@ class TenantRouter:
 
     async def _check(self, scope: Message, receive: Any, send: Any) -> None:
         """Answer as the first service that is not well, or as the last one."""
+        answer: list[Message] = []
         for service in self.services.values():
-            answer: list[Message] = []
+            answer = []
 
             async def keep(message: Message, into: list[Message] = answer) -> None:
                 into.append(message)
@@ -103,9 +104,10 @@ class TenantRouter:
 def tenant_of(scope: Message) -> str:
     """Return the tenant that a request names; '' if none."""
     headers = dict(scope.get("headers", ()))
-    if named := headers.get(_HEADER, b"").decode("latin-1").strip():
+    named = str(headers.get(_HEADER, b"").decode("latin-1")).strip()
+    if named:
         return named
-    host = headers.get(b"host", b"").decode("latin-1").partition(":")[0]
+    host = str(headers.get(b"host", b"").decode("latin-1")).partition(":")[0]
     first, _, rest = host.partition(".")
     return first if rest.count(".") and not first.isdigit() else ""
 

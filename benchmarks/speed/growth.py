@@ -87,9 +87,9 @@ def _open_url(store: str, folder: Path) -> Iterator[str]:
     if store == "sqlite":
         yield f"sqlite:///{folder / 'growth.db'}"
         return
-    import pgserver
+    from pgserver.postgres_server import get_server
 
-    server = pgserver.get_server(str(folder / "server"))
+    server = get_server(folder / "server")
     try:
         yield server.get_uri()
     finally:

@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, cycle
 from pathlib import Path
 from typing import Any, Final
 
@@ -229,15 +229,17 @@ class Traffic:
 
 
 def cause_trouble(fleet: Fleet, chance: random.Random) -> Callable[[], None]:
-    """Something that happens every few seconds: mostly a kill, now and then a crash of the database or an upgrade."""
+    """Something that happens every few seconds: mostly a kill, in turns with a crash of the database or an upgrade."""
+    turns = cycle(("kill", "database", "kill", "upgrade", "kill", "kill"))
 
     def happen() -> None:
         time.sleep(chance.uniform(1.0, 4.0))
-        what = chance.choices(("kill", "database", "upgrade"), (8, 1, 1))[0]
+        what = next(turns)
         if what == "database":
             fleet.restart_database()
         elif what == "upgrade":
             fleet.restart_one_by_one()
+            fleet.ended["upgraded"] += 1
         else:
             fleet.end_one(chance.choice(sorted(fleet.running)), signal.SIGKILL)
         for number in range(fleet.services):

@@ -41,7 +41,7 @@ async def _client(router: TenantRouter) -> AsyncIterator[httpx2.AsyncClient]:
     life = asyncio.create_task(router({"type": "lifespan"}, incoming.get, outgoing.put))
     await incoming.put({"type": "lifespan.startup"})
     assert (await outgoing.get())["type"] == "lifespan.startup.complete"
-    transport = httpx2.ASGITransport(app=router)  # type: ignore[arg-type]
+    transport = httpx2.ASGITransport(app=router)
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
     await incoming.put({"type": "lifespan.shutdown"})
@@ -64,7 +64,7 @@ def test_one_more_database_takes_from_all_and_moves_nothing_else() -> None:
 
 
 @pytest.mark.req("N-42")
-@pytest.mark.slow
+@pytest.mark.system
 def test_sixteen_databases_hold_the_tenants(postgres: Server, databases: list[str]) -> None:
     router, tenants = TenantRouter(databases, _CONFIG), _spread_tenants(databases)
     keys = {}
@@ -139,6 +139,7 @@ def _tenants_in(postgres: Server, url: str) -> set[str]:
     return found
 
 
+@pytest.mark.system
 def test_a_tenant_moves_to_another_database_with_everything(postgres: Server, databases: list[str]) -> None:
     source, target = databases[0], databases[1]
     with _open(source, "mover") as memory:
