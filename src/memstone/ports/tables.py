@@ -466,8 +466,8 @@ class UpkeepRows(Protocol):
         """Return the last entry in the log of changes."""
         ...
 
-    async def changed_users(self, tenant_id: str, since: int) -> list[str]:
-        """Return the users who have entries in the log of changes after ``since``, in order."""
+    async def changed_users(self, tenant_id: str, since: int, user_id: str = "") -> list[str]:
+        """Return the users who have entries in the log of changes after ``since``, in order; of one user, if named."""
         ...
 
     async def stale_changes(self, tenant_id: str, until: int, limit: int) -> list[int]:
