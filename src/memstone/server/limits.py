@@ -44,8 +44,8 @@ class SharedCounts:
     """What every process on one store has let through, by name.
 
     A process adds what it counted itself to rows of the day, and reads the sums. What they rose by beyond that came
-    from others. Two processes that start at the same moment both give the whole burst away; the next look takes what was
-    too much from both.
+    from others. Two processes that start at the same moment both give the whole burst away; the next look takes what
+    was too much from both.
     """
 
     def __init__(self, ledger: Ledger, tenant_id: str, now: Callable[[], Instant]) -> None:
