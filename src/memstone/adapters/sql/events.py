@@ -18,8 +18,9 @@ from memstone.adapters.sql.rows import (
 from memstone.model.age import MemoryAge, Older
 from memstone.model.event import Event, EventFilter
 from memstone.model.instant import Instant
-from memstone.model.memory import EntityRow, Link, Record, RelationRow, owner_of
+from memstone.model.memory import USER, EntityRow, Link, Record, RelationRow, owner_of
 from memstone.model.scope import Scope
+from memstone.ports.graph import GraphCounts, GraphMemory, GraphRows
 
 # --- the append-only history ------------------------------------------------------------------------------------------
 
@@ -406,11 +407,17 @@ UNION ALL SELECT r.source_id, 0 FROM seen CROSS JOIN relations r INDEXED BY rela
     WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq
 UNION ALL SELECT r.target_id, 0 FROM seen CROSS JOIN relations r INDEXED BY relations_memory
     WHERE r.tenant_id = ? AND r.memory_seq = seen.memory_seq"""
+_MENTIONED_BY: Final = (
+    "SELECT m.memory_seq, m.entity_id FROM mentions m INDEXED BY mentions_memory "
+    "WHERE m.tenant_id = ? AND m.memory_seq IN ({seqs})"
+)
 _NEXT: Final = f"""
 SELECT {_ENTITY} FROM (
-    SELECT target_id AS id FROM {_ENTITIES_BY_SOURCE} WHERE tenant_id = ? AND source_id = ?
-    UNION SELECT source_id FROM {_BY_TARGET} WHERE tenant_id = ? AND target_id = ?) n
-JOIN entities e ON e.tenant_id = ? AND e.id = n.id ORDER BY e.seq LIMIT ?"""
+    SELECT id, max(valid_from) AS related FROM (
+        SELECT target_id AS id, valid_from FROM {_ENTITIES_BY_SOURCE} WHERE tenant_id = ? AND source_id = ?
+        UNION ALL SELECT source_id, valid_from FROM {_BY_TARGET} WHERE tenant_id = ? AND target_id = ?) b
+    GROUP BY id) n
+JOIN entities e ON e.tenant_id = ? AND e.id = n.id ORDER BY n.related DESC, e.id LIMIT ?"""
 
 
 class EntitiesTable:
@@ -493,14 +500,50 @@ class EntitiesTable:
             found += [(one, _entity_from_row(row)) for row in rows]
         return found
 
+    async def rows_of(self, tenant_id: str, seqs: Sequence[int]) -> GraphRows:
+        mentions: list[Row] = []
+        relations: list[Row] = []
+        for part in split_chunks(list(seqs), 300):
+            listed = ", ".join(map(str, map(int, part)))
+            mentions += await self._sql.rows(_MENTIONED_BY.format(seqs=listed), (tenant_id,))
+            query = f"SELECT {_RELATION} FROM relations r INDEXED BY relations_memory"
+            relations += await self._sql.rows(f"{query} WHERE r.tenant_id = ? AND r.memory_seq IN ({listed})", (tenant_id,))
+        edges = tuple(RelationRow(*row) for row in relations)
+        by_seq: dict[int, list[str]] = {edge.memory_seq: [] for edge in edges}
+        for seq, entity in mentions:
+            by_seq.setdefault(seq, []).append(entity)
+        ids = {entity for _, entity in mentions} | {end for edge in edges for end in (edge.source, edge.target)}
+        names = await self._memory_ids(tenant_id, sorted(by_seq))
+        memories = tuple(GraphMemory(seq, names[seq], tuple(sorted(found))) for seq, found in sorted(by_seq.items()))
+        return GraphRows(memories, edges, tuple(await self.find_by_ids(tenant_id, sorted(ids))))
+
+    async def _memory_ids(self, tenant_id: str, seqs: Sequence[int]) -> dict[int, str]:
+        found: list[Row] = []
+        for part in split_chunks(seqs):
+            query = f"SELECT seq, id FROM memories WHERE tenant_id = ? AND seq IN ({placeholder_list(len(part))})"
+            found += await self._sql.rows(query, (tenant_id, *part))
+        return {seq: memory_id for seq, memory_id in found}
+
+    async def find_by_ids(self, tenant_id: str, entity_ids: Sequence[str]) -> list[EntityRow]:
+        rows: list[Row] = []
+        for part in split_chunks(list(entity_ids)):
+            query = f"SELECT {_ENTITY} FROM entities e WHERE e.tenant_id = ? AND e.id IN ({placeholder_list(len(part))})"
+            rows += await self._sql.rows(query, (tenant_id, *part))
+        return [_entity_from_row(row) for row in rows]
+
+    async def counts(self, tenant_id: str) -> GraphCounts:
+        tables = ("entities", "mentions", "relations")
+        found = [await self._sql.one(f"SELECT count(*) FROM {one} WHERE tenant_id = ?", (tenant_id,)) for one in tables]
+        return GraphCounts(*(int(row[0]) if row else 0 for row in found))
+
     async def list_entities(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
         condition, params = _link_condition(scope)
         owned, owner = _of_user(scope)
         query = f"""{_SEEN.format(condition=condition)}
             SELECT {_ENTITY}, sum(s.counts) AS n FROM ({_SPOKEN_OF}) s
-            CROSS JOIN entities e WHERE e.tenant_id = ? AND e.id = s.entity_id{owned}
+            CROSS JOIN entities e WHERE e.tenant_id = ? AND e.id = s.entity_id AND e.norm <> ?{owned}
             GROUP BY e.tenant_id, e.seq ORDER BY n DESC, e.seq LIMIT ? OFFSET ?"""
-        rows = await self._sql.rows(query, (*params, *(scope.tenant_id,) * 4, *owner, limit, offset))
+        rows = await self._sql.rows(query, (*params, *(scope.tenant_id,) * 4, USER, *owner, limit, offset))
         return [_entity_from_row(row, row[_ENTITY_WIDTH]) for row in rows]
 
     async def edges(self, scope: Scope, limit: int, offset: int = 0) -> list[tuple[EntityRow, RelationRow, EntityRow]]:

@@ -239,10 +239,10 @@ class MirroredIndex:
         dimensions = [space.dim for space in spaces if space.signature == signature]
         if not dimensions:
             return None
-        name = _collection_prefix(self._name, tenant) + _digest_texts(signature)
+        name = collection_prefix(self._name, tenant) + _digest_texts(signature)
         counts = await self._collections(tenant)
         searched = [space for space in spaces if space.state == "active" or space.backend == "external"]
-        remaining = {_collection_prefix(self._name, tenant) + _digest_texts(space.signature) for space in searched}
+        remaining = {collection_prefix(self._name, tenant) + _digest_texts(space.signature) for space in searched}
         for other in counts.keys() - remaining - {name}:
             await self._store.drop(other)
         await self._store.create(name, dimensions[0])
@@ -317,7 +317,7 @@ class MirroredIndex:
 
     async def _collections(self, tenant_id: str) -> dict[str, int]:
         """Return how many points each collection of a tenant has."""
-        family = _collection_prefix(self._name, tenant_id)
+        family = collection_prefix(self._name, tenant_id)
         return {info.name: info.count for info in await self._store.collections() if info.name.startswith(family)}
 
 
@@ -361,7 +361,7 @@ def _build_point(tenant_id: str, row: LinkedVector) -> Point:
     return Point(str(uuid5(_POINTS, name)), np.frombuffer(row.vector, dtype="<f4").tolist(), payload)
 
 
-def _collection_prefix(collection_name: str, tenant_id: str) -> str:
+def collection_prefix(collection_name: str, tenant_id: str) -> str:
     """Return how the names of a tenant's collections begin.
 
     They have letters, digits and underscores, which every store takes.
