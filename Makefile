@@ -15,7 +15,7 @@ LOCK ?= dev.lock
 # Twice quiet: errors are shown, remarks about the place packages come from are not.
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --retries 10
 PIP_DEV := $(PIP) $(if $(LOCK),--constraint $(LOCK)) --group dev
-EXTRAS := faiss,keyring,mcp,postgres,redis,server
+EXTRAS := faiss,falkordb,keyring,mcp,neo4j,postgres,redis,server
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo test test-system test-llm lint types bench quality requirements size clean

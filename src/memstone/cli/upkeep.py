@@ -22,7 +22,7 @@ from memstone.cli.terminal import (
     show_pairs,
     style_text,
 )
-from memstone.errors import ConfigError, Corrupted, MemstoneError, NotFoundError
+from memstone.errors import BackendError, ConfigError, Corrupted, MemstoneError, NotFoundError
 
 if TYPE_CHECKING:
     from memstone.config import Settings
@@ -58,8 +58,11 @@ class EmbedderStatus:
     checks: tuple[Check, ...]
 
 
-def run_checks(arguments: Arguments) -> Iterator[Check]:
-    """Look at everything; whatever is broken becomes a line, never an error."""
+def run_checks(arguments: Arguments, *, repair: bool = False) -> Iterator[Check]:
+    """Look at everything; whatever is broken becomes a line, never an error.
+
+    With ``repair``, a graph database that differs from the ledger is filled from it.
+    """
     yield from _check_installation()
     try:
         settings = arguments.settings()
@@ -68,7 +71,7 @@ def run_checks(arguments: Arguments) -> Iterator[Check]:
         return
     yield from _check_configuration(arguments, settings)
     embedded = _check_embedder(settings)
-    yield from _check_store(arguments, embedded.signature)
+    yield from _check_store(arguments, embedded.signature, repair=repair)
     yield from embedded.checks
     yield from _check_destinations(settings, embedded)
 
@@ -112,6 +115,7 @@ def _check_configuration(arguments: Arguments, settings: Settings) -> Iterator[C
         yield _check_from_error("configured", "store", error)
     yield Check("configured", "embedder", GOOD, settings.embedder.provider)
     yield Check("configured", "vector store", GOOD, settings.vector_store.provider)
+    yield Check("configured", "graph store", GOOD, settings.graph_store.provider)
     yield Check("configured", "llm", GOOD, settings.llm.provider if settings.llm else "none")
 
 
@@ -125,7 +129,7 @@ def _left_alone(known: Container[str]) -> Iterator[Check]:
         yield Check("configured", "variables", DOUBT, f"not settings, ignored: {', '.join(unused)}", hint)
 
 
-def _check_store(arguments: Arguments, signature: str) -> Iterator[Check]:
+def _check_store(arguments: Arguments, signature: str, *, repair: bool) -> Iterator[Check]:
     from memstone.config import postgres_url
 
     try:
@@ -133,6 +137,8 @@ def _check_store(arguments: Arguments, signature: str) -> Iterator[Check]:
             facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
             yield from _check_contents(memory, signature)
+            if arguments.settings().graph_store.provider != "local":
+                yield _check_graph(memory, repair=repair)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
@@ -147,6 +153,20 @@ def _check_contents(memory: Memory, signature: str) -> Iterator[Check]:
         return
     yield from _check_index_counts(counts, vectors=bool(signature))
     yield from _check_index_signature(counts["indexes"], signature)
+
+
+def _check_graph(memory: Memory, *, repair: bool) -> Check:
+    try:
+        found = memory.graph.check(repair=repair)
+    except BackendError as error:
+        hint = error.hint or "start it, or check graph_store; until then the ledger answers, and nothing is lost"
+        return Check("store", "graph", BAD, error.message, hint)
+    held = f"{found['ledger']['entities']:,} entities, {found['ledger']['relations']:,} relations"
+    if found["agrees"]:
+        done = {"filled": " after filling in what was missing", "rebuilt": " after building it again", None: ""}
+        return Check("store", "graph", GOOD, f"agrees with the ledger{done[found['repaired']]}: {held}")
+    missing = f"{found['pending']:,} changes are missing" if found["pending"] else "it does not agree with the ledger"
+    return Check("store", "graph", DOUBT, missing, "run `memstone doctor --repair` to fill it from the ledger")
 
 
 def _check_file(facts: StoreCheck) -> Iterator[Check]:
@@ -314,11 +334,12 @@ def flush(arguments: Arguments) -> int:
 
 
 @click.command()
+@click.option("--repair", is_flag=True, help="Fill a graph database that differs from the ledger.")
 @for_store
-def doctor(arguments: Arguments) -> int:
+def doctor(arguments: Arguments, *, repair: bool) -> int:
     """Check the installation, and show where text is sent."""
     with arguments.configure_logging():
-        checks = list(run_checks(arguments))
+        checks = list(run_checks(arguments, repair=repair))
     if not arguments.print_json({"ok": not _has_failures(checks), "checks": [asdict(check) for check in checks]}):
         _show_checks(checks)
     return FAILED if _has_failures(checks) else OK

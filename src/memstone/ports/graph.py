@@ -124,7 +124,7 @@ class GraphStore(Protocol):
         """Return how far a graph follows the log; None where there is none."""
         ...
 
-    async def touched(self, graph: str, seqs: Sequence[int]) -> list[str]:
+    async def find_touched(self, graph: str, seqs: Sequence[int]) -> list[str]:
         """Return the ids of the entities that these versions mention or relate, as far as the graph knows."""
         ...
 
@@ -185,7 +185,7 @@ class GraphMirror(Protocol):
         """Let the background look once more, and end."""
         ...
 
-    async def pending(self, tenant_id: str) -> int:
+    async def count_pending(self, tenant_id: str) -> int:
         """Return how many changes the mirror has not seen; of more than a page only that many."""
         ...
 

@@ -56,12 +56,43 @@ class VectorPart(EnginePart):
     needs_reindex: NotRequired[bool]
 
 
+class GraphPart(EnginePart):
+    """Where entities and relations are: in the ledger alone (``local``), or in a graph database as well."""
+
+    backend: Literal["local", "external"]
+    pending: int
+    """How many changes the graph database has not seen yet."""
+
+
+class GraphFigures(TypedDict):
+    """How much a graph holds."""
+
+    entities: int
+    mentions: int
+    relations: int
+
+
+class GraphReport(TypedDict):
+    """How the graph database compares with the ledger."""
+
+    backend: Literal["local", "external"]
+    agrees: bool
+    pending: int
+    """How many changes the graph database has not seen yet, at most 256."""
+    ledger: GraphFigures
+    mirror: GraphFigures | None
+    """What the graph database holds; None if there is none."""
+    repaired: Literal["filled", "rebuilt"] | None
+    """What was done: missing changes were filled in, or everything was built again."""
+
+
 class EngineInfo(TypedDict):
     """What the engine is made of."""
 
     keyword: KeywordPart
     embedding: EmbeddingPart
     vector_store: VectorPart
+    graph_store: GraphPart
     rerank: ModelPart
     llm: ModelPart
 

@@ -111,9 +111,7 @@ def _error_codes(kind: type[errors.MemstoneError]) -> Iterator[str]:
 
 
 _OF_STORES: Final = frozenset(
-    code
-    for cls in (errors.StorageError, errors.VectorStoreError, errors.GraphStoreError)
-    for code in _error_codes(cls)
+    code for cls in (errors.StorageError, errors.VectorStoreError, errors.GraphStoreError) for code in _error_codes(cls)
 )
 
 

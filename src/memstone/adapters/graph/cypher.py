@@ -66,9 +66,7 @@ _PUT_ENTITIES: Final = (
     f"UNWIND $entities AS one MERGE (e:{ENTITY} {{graph: $graph, id: one.id}}) "
     f"SET {', '.join(f'e.{name} = one.{name}' for name in _FIELDS[1:])}"
 )
-_PUT_MEMORIES: Final = (
-    f"UNWIND $memories AS one MERGE (m:{MEMORY} {{graph: $graph, seq: one.seq}}) SET m.id = one.id"
-)
+_PUT_MEMORIES: Final = f"UNWIND $memories AS one MERGE (m:{MEMORY} {{graph: $graph, seq: one.seq}}) SET m.id = one.id"
 _TIE: Final = f"""
 UNWIND ${{pairs}} AS one
 MATCH (m:{MEMORY} {{{{graph: $graph, seq: one.seq}}}})
@@ -170,7 +168,7 @@ class CypherStore:
         rows = await self._read(graph, POSITION, {})
         return int(rows[0][0]) if rows and rows[0][0] is not None and rows[0][0] >= 0 else None
 
-    async def touched(self, graph: str, seqs: Sequence[int]) -> list[str]:
+    async def find_touched(self, graph: str, seqs: Sequence[int]) -> list[str]:
         if not seqs:
             return []
         return [str(row[0]) for row in await self._read(graph, TOUCHED, {"seqs": list(seqs)})]

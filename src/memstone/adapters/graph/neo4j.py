@@ -6,13 +6,14 @@ its graph. The driver blocks, so each call is one unit of work of the Io.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import neo4j
 from neo4j.exceptions import AuthError, ConfigurationError, DriverError, Neo4jError, ServiceUnavailable, SessionExpired
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 from memstone.adapters.graph.cypher import ENTITY, GRAPH, MEMORY, CypherStore, page_statements
 from memstone.errors import BackendTimeout, BackendUnavailable, ConfigError
@@ -29,7 +30,7 @@ _SCHEMA: Final = (
     "CALL db.awaitIndexes(120)",
 )
 _DROPPED: Final = -1
-"""The position of a graph that is being removed: nobody applies a page to it, and whoever finds it goes on with that."""
+"""The position of a graph that is being removed: nobody applies a page to it, and whoever finds it goes on."""
 
 _BATCH: Final = 5_000
 # The property is set before the position is read, because setting it waits for whoever holds the node.
@@ -37,10 +38,13 @@ _HOLD: Final = f"MATCH (g:{GRAPH} {{name: $graph}}) SET g.held = true WITH g"
 _CLAIM: Final = f"{_HOLD} WHERE g.position = $start SET g.position = $end RETURN g.position"
 _CREATE: Final = f"MERGE (g:{GRAPH} {{name: $graph}}) ON CREATE SET g.position = 0"
 _CONDEMN: Final = f"MATCH (g:{GRAPH} {{name: $graph}}) SET g.position = {_DROPPED}"
-_REMOVE_SOME: Final = f"""
-{_HOLD} WHERE g.position = {_DROPPED}
-MATCH (n:{{label}} {{{{graph: $graph}}}}) WITH n LIMIT {_BATCH} DETACH DELETE n RETURN count(*)"""
+_REMOVE_SOME: Final = tuple(
+    f"{_HOLD} WHERE g.position = {_DROPPED} "
+    f"MATCH (n:{label} {{graph: $graph}}) WITH n LIMIT {_BATCH} DETACH DELETE n RETURN count(*)"
+    for label in (MEMORY, ENTITY)
+)
 _REMOVE_GRAPH: Final = f"{_HOLD} WHERE g.position = {_DROPPED} DELETE g"
+_ADDRESS: Final = re.compile(r"(?:bolt|neo4j)(?:\+s|\+ssc)?://[^/]")
 _RETRY_SECONDS: Final = 1.0
 _LONG_SECONDS: Final = 3_600.0
 """How long making and removing a graph may take."""
@@ -56,6 +60,13 @@ class Neo4jConfig(BaseModel):
     password: SecretStr | None = None
     database: str | None = None
     timeout: float = Field(default=10.0, gt=0)
+
+    @field_validator("url")
+    @classmethod
+    def _over_bolt(cls, value: str) -> str:
+        if _ADDRESS.match(value) is None:
+            raise ValueError("write it as bolt://host:7687, or neo4j+s://host for a cluster or a hosted database")
+        return value
 
 
 class Neo4jStore(CypherStore):
@@ -125,8 +136,8 @@ class Neo4jStore(CypherStore):
 
     def _remove(self, graph: str) -> None:
         """Remove what a condemned graph holds, and then itself; who finds that somebody else has done it stops."""
-        for label in (MEMORY, ENTITY):
-            while self._change(_REMOVE_SOME.format(label=label), {"graph": graph}) not in ([], [[0]]):
+        for statement in _REMOVE_SOME:
+            while self._change(statement, {"graph": graph}) not in ([], [[0]]):
                 pass
         self._change(_REMOVE_GRAPH, {"graph": graph})
 
@@ -178,7 +189,9 @@ class Neo4jStore(CypherStore):
         except Neo4jError as error:
             if error.is_retryable():
                 raise BackendUnavailable(f"Neo4j: {error.code}", kind="graph", name=self.name) from error
-            raise self.store_error(f"Neo4j: {error.message or error.code}"[:300], "see the log of the server") from error
+            raise self.store_error(
+                f"Neo4j: {error.message or error.code}"[:300], "see the log of the server"
+            ) from error
         except DriverError as error:
             raise self.store_error(f"Neo4j: {error}"[:300], "check the options of graph_store") from error
 

@@ -47,7 +47,7 @@ class Bridge:
 
 
 @dataclass(frozen=True, slots=True)
-class Connections:
+class GraphConnections:
     """Where a question leads by the names in it: what mentions are worth, best first, and the steps beyond them.
 
     ``failure`` is why a graph database did not answer; the ledger did in its place.
@@ -58,10 +58,10 @@ class Connections:
     failure: BackendError | None = None
 
 
-NO_CONNECTIONS: Final = Connections()
+NO_CONNECTIONS: Final = GraphConnections()
 
 
-async def find_connections(runtime: Runtime, query: str, scope: Scope) -> Connections:
+async def find_connections(runtime: Runtime, query: str, scope: Scope) -> GraphConnections:
     """Return the versions that a question points to by name, directly or by one step.
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
@@ -83,7 +83,7 @@ async def find_connections(runtime: Runtime, query: str, scope: Scope) -> Connec
 
 async def _ask_database(
     graph: GraphMirror, scope: Scope, norms: list[str], forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
-) -> Connections | None:
+) -> GraphConnections | None:
     """Return what a graph database knows, or None while it is filled."""
     reader = await graph.current(scope.tenant_id)
     if reader is None:
@@ -98,8 +98,8 @@ async def _ask_database(
 
 async def _ask_ledger(
     runtime: Runtime, scope: Scope, norms: list[str], forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
-) -> Connections:
-    async def work(tx: Tx) -> Connections:
+) -> GraphConnections:
+    async def work(tx: Tx) -> GraphConnections:
         rows = await tx.entities.of(scope, norms)
         return await _read_connections(tx.entities, scope.tenant_id, rows, forms, roles)
 
@@ -112,12 +112,12 @@ async def _read_connections(
     rows: Sequence[EntityRow],
     forms: Mapping[str, float],
     roles: Sequence[tuple[str, str]],
-) -> Connections:
+) -> GraphConnections:
     if not rows:
         return NO_CONNECTIONS
     weights, steps = await _weigh_entities(reader, tenant, rows, forms, roles)
     mentioned = await reader.memories_of(tenant, list(weights), _TOO_OFTEN)
-    return Connections(compute_boosts(weights, mentioned), build_bridges(steps, mentioned))
+    return GraphConnections(compute_boosts(weights, mentioned), build_bridges(steps, mentioned))
 
 
 async def _weigh_entities(
@@ -166,7 +166,7 @@ def build_bridges(steps: Sequence[tuple[str, str]], mentioned: Mapping[str, Sequ
     return found
 
 
-def choose_connected(connections: Connections, best: Sequence[int]) -> set[int]:
+def choose_connected(connections: GraphConnections, best: Sequence[int]) -> set[int]:
     """Return the memories that one of the best hits leads to: it tells how they belong to what is asked about."""
     return {seq for bridge in connections.bridges if not bridge.via.isdisjoint(best) for seq in bridge.to}
 

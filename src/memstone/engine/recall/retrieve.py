@@ -21,7 +21,7 @@ from memstone.core.ranking.fusion import (
     lift_candidates,
     with_words,
 )
-from memstone.engine.recall.graph import NO_CONNECTIONS, Connections, choose_connected, find_connections
+from memstone.engine.recall.graph import NO_CONNECTIONS, GraphConnections, choose_connected, find_connections
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
@@ -185,7 +185,7 @@ class SearchQuestion:
     level: float = 0.0
     """How near everything is to the question on average."""
 
-    connections: Connections | None = None
+    connections: GraphConnections | None = None
     """Where the names in it lead, once that was looked for."""
 
     compares_words: bool = True
@@ -363,7 +363,7 @@ async def _find_by_entities(
     return {seq: boost for seq, boost in question.connections.boosts if among is None or seq in among}
 
 
-async def _find_connections(runtime: Runtime, question: SearchQuestion) -> Connections:
+async def _find_connections(runtime: Runtime, question: SearchQuestion) -> GraphConnections:
     try:
         found = await find_connections(runtime, question.query, question.scope)
     except (StorageError, BackendError) as error:

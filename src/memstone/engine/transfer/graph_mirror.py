@@ -19,10 +19,10 @@ from typing import Final
 
 from memstone.engine.transfer.mirror import collection_prefix
 from memstone.errors import BackendError, MemstoneError
+from memstone.model.memory import EntityRow
 from memstone.ports.graph import GraphAgreement, GraphCounts, GraphPage, GraphReader, GraphRows, GraphStore
 from memstone.ports.io import BackgroundHandle, Io
 from memstone.ports.ledger import Ledger, Tx
-from memstone.ports.tables import EntityRow
 from memstone.trace import log_event
 
 _PAGE: Final = 256
@@ -84,7 +84,7 @@ class MirroredGraph:
         self._bell.ring()
         return None
 
-    async def pending(self, tenant_id: str) -> int:
+    async def count_pending(self, tenant_id: str) -> int:
         """Return how many changes the mirror has not seen; of more than a page only that many."""
         position = await self._store.position(self._graph(tenant_id))
         changes = await self._read_log(tenant_id, position or 0)
@@ -96,7 +96,7 @@ class MirroredGraph:
         name, ledger = self._graph(tenant_id), self._ledger.of(tenant_id)
         counts = await ledger.read(lambda tx: tx.entities.counts(tenant_id))
         held = next((info.counts for info in await self._store.graphs() if info.name == name), GraphCounts())
-        return GraphAgreement(counts, held, await self.pending(tenant_id))
+        return GraphAgreement(counts, held, await self.count_pending(tenant_id))
 
     async def catch_up(self, tenant_id: str) -> None:
         """Follow to the end of the log, however long that takes."""
@@ -197,7 +197,7 @@ class MirroredGraph:
         if not changes:
             return False
         seqs = sorted({seq for _, seq in changes})
-        touched = await self._store.touched(graph, seqs)
+        touched = await self._store.find_touched(graph, seqs)
         rows, others = await self._ledger.of(tenant_id).read(lambda tx: _read_rows(tx, tenant_id, seqs, touched))
         known = {row.id for row in (*rows.entities, *others)}
         gone = tuple(one for one in touched if one not in known)
