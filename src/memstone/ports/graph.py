@@ -193,6 +193,10 @@ class GraphMirror(Protocol):
         """Return how the mirror compares with the ledger."""
         ...
 
+    async def count_traces(self, tenant_id: str, seqs: Sequence[int]) -> int:
+        """Return how many entities the mirror ties to versions."""
+        ...
+
     async def catch_up(self, tenant_id: str) -> None:
         """Follow to the end of the log, however long that takes."""
         ...

@@ -410,12 +410,14 @@ class ErasureCheck(TypedDict):
     """One check that was made after an erasure."""
 
     check: str
-    """``indexes``, ``log``, ``backups``, ``rows``, ``files`` or ``free space``."""
+    """``indexes``, ``graph``, ``log``, ``backups``, ``rows``, ``files`` or ``free space``."""
     ok: bool
     pending: NotRequired[bool]
     """It will be done by itself."""
     points_left: NotRequired[int]
     """Vectors that are still there."""
+    entities_left: NotRequired[int]
+    """Entities that a graph database still ties to what was erased."""
     copies: NotRequired[list[BackupErasure]]
     left: NotRequired[dict[str, int]]
     """Rows that are still there, by table."""

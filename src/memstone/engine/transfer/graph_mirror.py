@@ -98,6 +98,13 @@ class MirroredGraph:
         held = next((info.counts for info in await self._store.graphs() if info.name == name), GraphCounts())
         return GraphAgreement(counts, held, await self.count_pending(tenant_id))
 
+    async def count_traces(self, tenant_id: str, seqs: Sequence[int]) -> int:
+        """Return how many entities the mirror ties to versions."""
+        found: set[str] = set()
+        for start in range(0, len(seqs), _PAGE):
+            found.update(await self._store.find_touched(self._graph(tenant_id), seqs[start : start + _PAGE]))
+        return len(found)
+
     async def catch_up(self, tenant_id: str) -> None:
         """Follow to the end of the log, however long that takes."""
         while await self._follow_pages(tenant_id, _PAGES_AT_ONCE):
