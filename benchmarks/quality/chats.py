@@ -200,7 +200,7 @@ def _ask(
         for kind, question, patterns in chat.questions:
             pack = memory.context(question, user_id=user)
             scores.note("answer in the block", is_held := holds(patterns, [pack.text]))
-            if kind == "dep":
+            if kind.startswith("dep"):
                 scores.note("of these, questions that share no word with it", is_held)
             scores.note("tokens of a block", pack.tokens)
             best = near.of(question)

@@ -42,6 +42,16 @@ def test_every_source_file_a_page_names_is_there(page: Path) -> None:
     assert not missing
 
 
+def test_the_architecture_names_every_package_and_no_other() -> None:
+    package = ROOT / "src" / "memstone"
+    there = {path.parent.name for path in package.rglob("__init__.py")}
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    named = {name.rpartition("/")[2] for name in re.findall(r"`([a-z_/]+)/`", page)}
+    assert named <= there
+    missing = {path.parent.name for path in (package / "engine").glob("*/__init__.py")} - named
+    assert not missing
+
+
 def test_every_page_below_docs_can_be_reached_from_the_readme() -> None:
     seen: set[Path] = set()
     todo = [ROOT / "README.md"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final
 
 import jsonschema  # type: ignore[import-untyped]
@@ -13,6 +14,7 @@ from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
 from memstone.server.schemas.base import WRONG
+from scripts import describe_service
 from tests.server.conftest import CONFIG
 from tests.server.world import World
 
@@ -166,6 +168,24 @@ def test_the_description_that_is_sent_is_that_of_the_routes(stocked: World) -> N
     assert first.json() == stocked.app.openapi()
     assert first.content == second.content
     assert first.headers["content-type"] == "application/json"
+
+
+def test_the_file_that_is_sent_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert describe_service.main(["--check"]) == 0, capsys.readouterr().out
+
+
+def test_a_description_that_is_out_of_date_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(describe_service, "FILE", tmp_path / "openapi.json")
+    assert describe_service.main(["--check"]) == 1
+    assert describe_service.main([]) == 0
+    assert describe_service.main(["--check"]) == 0
+
+
+def test_an_application_with_routes_of_its_own_describes_them() -> None:
+    with World.of(CONFIG) as world:
+        world.app.add_api_route("/weather", lambda: "sunny", methods=["GET"])
+        paths = world.anonymous().get("/openapi.json").json()["paths"]
+    assert {"/weather", "/v1/memories"} <= set(paths)
 
 
 def forms(described: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memstone.language.en.fact_text import quote_speaker
 from memstone.language.en.verbs import (
     clause_to_third_person,
     finite_at,
@@ -95,3 +96,7 @@ def test_past_forms_are_known() -> None:
 )
 def test_the_verb_of_a_clause_is_found(clause: str, at: int) -> None:
     assert finite_at(clause.split()) == at
+
+
+def test_a_quotation_ends_where_its_words_end() -> None:
+    assert quote_speaker("my aunt and I share the car, ", "User") == 'User said: "my aunt and I share the car"'

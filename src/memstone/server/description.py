@@ -1,10 +1,15 @@
-"""``/openapi.json``: the description of the service, made when it is first asked for, and kept as bytes."""
+"""``/openapi.json``: the description of the service.
+
+To make it takes about a second of CPU time, so it is sent as it lies in ``openapi.json`` beside this file, which
+``scripts/describe_service.py`` writes. An application with routes of its own is described when it is first asked.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from fastapi import FastAPI
@@ -17,6 +22,7 @@ from memstone.server.access import asks_who
 from memstone.server.schemas.base import WRONG, Problem
 from memstone.server.strict import StrictRoute
 
+FILE: Final = Path(__file__).with_name("openapi.json")
 _JSON: Final = "application/json"
 _PROBLEM_CONTENT: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _ANY: Final = "default"
@@ -35,6 +41,7 @@ class Description:
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
+        self._own_routes = len(app.routes) + 1  # and the one that answers with this
         self._made: dict[str, Any] | None = None
         self._bytes = b""
 
@@ -53,10 +60,15 @@ class Description:
         return self._made
 
     async def answer(self) -> Response:
-        """Return the description as it is sent; others are answered while it is made."""
+        """Return the description as it is sent; others are answered while it is read or made."""
         if not self._bytes:
-            self._bytes = await run_in_threadpool(lambda: json.dumps(self.document(), separators=(",", ":")).encode())
+            self._bytes = await run_in_threadpool(self._encode)
         return Response(self._bytes, media_type=_JSON)
+
+    def _encode(self) -> bytes:
+        if len(self._app.routes) == self._own_routes:
+            return FILE.read_bytes()
+        return json.dumps(self.document(), separators=(",", ":")).encode()
 
 
 def install_openapi_route(app: FastAPI) -> None:

@@ -287,7 +287,8 @@ _FEW_WORDS: Final = 3
 
 
 def _clean_for_quote(text: str) -> str:
-    return _SPACES.sub(" ", text).strip().translate(_QUOTES)
+    """Return the words as they stand between quotation marks; a comma where they were cut off belongs to the rest."""
+    return _SPACES.sub(" ", text).strip().rstrip(",;").rstrip().translate(_QUOTES)
 
 
 def _truncate_quote(text: str) -> str:
