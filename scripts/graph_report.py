@@ -19,10 +19,10 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 PAGE: Final = ROOT / "docs" / "reference" / "graph-stores.md"
 HEAD: Final = """# Graph stores: how each was tested
 
-Written by `scripts/graph_report.py` from a run of the suites in `memstone.testing.graph_store`, which run every case with
-blocking and with asynchronous calls, against real servers. *Store* are the cases about the database: pages, positions,
-odd names, lost connections, writers at the same time. *Memory* are those about a memory that has it: add, search, update,
-delete, undo, erase, reset, tenants, a graph that was dropped.
+Written by `scripts/graph_report.py` from a run of the suites in `memstone.testing.graph_store`, which run every case
+with blocking and with asynchronous calls, against real servers. *Store* are the cases about the database: pages,
+positions, odd names, lost connections, writers at the same time. *Memory* are those about a memory that has it: add,
+search, update, delete, undo, erase, reset, tenants, a graph that was dropped.
 
 """
 FOOT: Final = f"""

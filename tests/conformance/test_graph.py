@@ -216,7 +216,7 @@ def test_a_model_calls_two_tools_and_what_the_text_does_not_bear_out_is_dropped(
             ("user", "person"),
         }
         await world.add(TEXT, found=found)
-        assert {"quux labs": "organization", "mirela": "person"} == await world.names(), "the user is no entity to list"
+        assert await world.names() == {"quux labs": "organization", "mirela": "person"}, "the user is no entity to list"
         assert await graph(world) == found  # the answer is remembered
 
     in_world(mode, scenario, llm=llm)

@@ -40,7 +40,10 @@ class GraphVerbs(Group):
         return drive(self.engine.relations(values, limit, offset))
 
     def check(self, *, repair: bool = False) -> GraphReport:
-        """Compare the graph database with the ledger; ``repair`` fills in what is missing, or builds it again."""
-        from memstone.engine import status
+        """Compare the graph database with the ledger; ``repair`` fills in what is missing, or builds it again.
 
-        return drive(self.engine.run(status.check_graph, repair=repair))
+        It also reads names in memories that an earlier version stored with ``infer=False`` and did not read.
+        """
+        from memstone.engine.upkeep import graph_check
+
+        return drive(self.engine.run(graph_check.check_graph, repair=repair))

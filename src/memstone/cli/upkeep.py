@@ -61,7 +61,7 @@ class EmbedderStatus:
 def run_checks(arguments: Arguments, *, repair: bool = False) -> Iterator[Check]:
     """Look at everything; whatever is broken becomes a line, never an error.
 
-    With ``repair``, a graph database that differs from the ledger is filled from it.
+    With ``repair``, memories that nobody has read for names are, and a graph database that differs is filled.
     """
     yield from _check_installation()
     try:
@@ -137,7 +137,7 @@ def _check_store(arguments: Arguments, signature: str, *, repair: bool) -> Itera
             facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
             yield from _check_contents(memory, signature)
-            if arguments.settings().graph_store.provider != "local":
+            if repair or arguments.settings().graph_store.provider != "local":
                 yield _check_graph(memory, repair=repair)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
@@ -164,7 +164,8 @@ def _check_graph(memory: Memory, *, repair: bool) -> Check:
     held = f"{found['ledger']['entities']:,} entities, {found['ledger']['relations']:,} relations"
     if found["agrees"]:
         done = {"filled": " after filling in what was missing", "rebuilt": " after building it again", None: ""}
-        return Check("store", "graph", GOOD, f"agrees with the ledger{done[found['repaired']]}: {held}")
+        more = f", {found['named']:,} old memories read for names" if found["named"] else ""
+        return Check("store", "graph", GOOD, f"agrees with the ledger{done[found['repaired']]}: {held}{more}")
     missing = f"{found['pending']:,} changes are missing" if found["pending"] else "it does not agree with the ledger"
     return Check("store", "graph", DOUBT, missing, "run `memstone doctor --repair` to fill it from the ledger")
 
@@ -334,7 +335,7 @@ def flush(arguments: Arguments) -> int:
 
 
 @click.command()
-@click.option("--repair", is_flag=True, help="Fill a graph database that differs from the ledger.")
+@click.option("--repair", is_flag=True, help="Read names in old memories, and fill a graph database that differs.")
 @for_store
 def doctor(arguments: Arguments, *, repair: bool) -> int:
     """Check the installation, and show where text is sent."""

@@ -32,7 +32,6 @@ from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.message import Message
 from memstone.model.query import TextQuery
 from memstone.model.scope import Scope
-from memstone.ports.graph import GraphAgreement, GraphCounts
 from memstone.ports.ledger import Tx
 from memstone.trace import log_event
 
@@ -41,9 +40,7 @@ if TYPE_CHECKING:
         EmbeddingPart,
         EngineInfo,
         ErrorInfo,
-        GraphFigures,
         GraphPart,
-        GraphReport,
         HealthFigures,
         HealthProbe,
         HealthReport,
@@ -139,40 +136,6 @@ async def _graph_status(runtime: Runtime) -> GraphPart:
             error = raised
     reason = None if error is None else f"{error.message}; the ledger answers meanwhile"
     return {"available": error is None, "reason": reason, "backend": "external", "pending": pending}
-
-
-async def check_graph(runtime: Runtime, *, repair: bool) -> GraphReport:
-    """Compare the graph database with the ledger; with ``repair`` fill in what is missing, or build all of it again."""
-    if runtime.bounds is not None:
-        raise Forbidden("this key cannot check the graph", hint="use a key for the whole tenant")
-    graph, tenant = runtime.graph, runtime.tenant_id
-    if graph is None:
-        counts = await runtime.ledger.read(lambda tx: tx.entities.counts(tenant))
-        return _format_agreement(GraphAgreement(counts, counts, 0), "local", None)
-    found, repaired = await graph.compare(tenant), None
-    if repair and not found.is_equal:
-        await graph.catch_up(tenant)
-        found, repaired = await graph.compare(tenant), "filled"
-    if repair and not found.is_equal:
-        await graph.rebuild(tenant)
-        found, repaired = await graph.compare(tenant), "rebuilt"
-    return _format_agreement(found, "external", repaired)
-
-
-def _format_agreement(found: GraphAgreement, backend: Any, repaired: Any) -> GraphReport:
-    external = backend == "external"
-    return {
-        "backend": backend,
-        "agrees": found.is_equal,
-        "pending": found.pending,
-        "ledger": _format_counts(found.ledger),
-        "mirror": _format_counts(found.mirror) if external else None,
-        "repaired": repaired,
-    }
-
-
-def _format_counts(counts: GraphCounts) -> GraphFigures:
-    return {"entities": counts.entities, "mentions": counts.mentions, "relations": counts.relations}
 
 
 async def pending_vectors(runtime: Runtime) -> int:

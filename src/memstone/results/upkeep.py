@@ -84,6 +84,8 @@ class GraphReport(TypedDict):
     """What the graph database holds; None if there is none."""
     repaired: Literal["filled", "rebuilt"] | None
     """What was done: missing changes were filled in, or everything was built again."""
+    named: int
+    """How many memories were read for names that had not been before."""
 
 
 class EngineInfo(TypedDict):

@@ -39,7 +39,10 @@ class AsyncGraphVerbs(Group):
         return await self.engine.relations(values, limit, offset)
 
     async def check(self, *, repair: bool = False) -> GraphReport:
-        """Compare the graph database with the ledger; ``repair`` fills in what is missing, or builds it again."""
-        from memstone.engine import status
+        """Compare the graph database with the ledger; ``repair`` fills in what is missing, or builds it again.
 
-        return await self.engine.run(status.check_graph, repair=repair)
+        It also reads names in memories that an earlier version stored with ``infer=False`` and did not read.
+        """
+        from memstone.engine.upkeep import graph_check
+
+        return await self.engine.run(graph_check.check_graph, repair=repair)
