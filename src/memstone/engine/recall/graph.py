@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.request_scope import merged_scope
@@ -29,8 +29,8 @@ _NEXT_TO_ONE: Final = 8
 _FEW: Final = 12
 """A step leads somewhere only if the second entity is in no more memories than this."""
 
-_TOO_OFTEN: Final = 300
-"""An entity in more memories than this tells nothing apart: its boost would be less than 0.006."""
+_TOO_OFTEN: Final = 128
+"""An entity in more memories than this tells nothing apart: its boost would be less than 0.03."""
 
 _LISTED: Final = 10_000
 
@@ -48,12 +48,12 @@ class Bridge:
 
 @dataclass(frozen=True, slots=True)
 class GraphConnections:
-    """Where a question leads by the names in it: what mentions are worth, best first, and the steps beyond them.
+    """Where a question leads by the names in it: what each version gains by its mentions, and the steps beyond them.
 
     ``failure`` is why a graph database did not answer; the ledger did in its place.
     """
 
-    boosts: Sequence[tuple[int, float]] = ()
+    boosts: Mapping[int, float] = field(default_factory=dict)
     bridges: Sequence[Bridge] = ()
     failure: BackendError | None = None
 
@@ -143,32 +143,38 @@ async def _weigh_entities(
     return weights, steps
 
 
-def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]]) -> list[tuple[int, float]]:
+def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]]) -> dict[int, float]:
     """Return what each version gains: the rarer an entity is, the more its mention says."""
     total: dict[int, float] = {}
     for entity, weight in weights.items():
         seqs = mentioned.get(entity, ())
         if len(seqs) <= _TOO_OFTEN:
             gain = MOST * weight / (1.0 + 0.001 * (len(seqs) - 1) ** 2)
-            for seq in seqs:
-                total[seq] = min(MOST, total.get(seq, 0.0) + gain)
-    return sorted(total.items(), key=lambda item: (-item[1], -item[0]))
+            if total:
+                total |= {seq: min(MOST, total.get(seq, 0.0) + gain) for seq in seqs}
+            else:
+                total = dict.fromkeys(seqs, gain)
+    return total
 
 
 def build_bridges(steps: Sequence[tuple[str, str]], mentioned: Mapping[str, Sequence[int]]) -> list[Bridge]:
     """Return the steps that lead from memories of one entity to a few of another."""
     found = []
     for entity, near in steps:
-        own, other = frozenset(mentioned.get(entity, ())), mentioned.get(near, ())
+        other = mentioned.get(near, ())
+        if not 1 < len(other) <= _FEW:
+            continue
+        own = frozenset(mentioned.get(entity, ()))
+        # Of an entity in too many memories not all are known: then any that speaks of the other one may be the bridge.
+        via = own.intersection(other) if len(own) <= _TOO_OFTEN else frozenset(other)
         to = tuple(seq for seq in other if seq not in own)
-        if to and len(other) <= _FEW and len(own) <= _TOO_OFTEN:
-            found.append(Bridge(own.intersection(other), to))
+        found += [Bridge(via, to)] if to else []
     return found
 
 
 def choose_connected(connections: GraphConnections, best: Sequence[int]) -> set[int]:
     """Return the memories that one of the best hits leads to: it tells how they belong to what is asked about."""
-    return {seq for bridge in connections.bridges if not bridge.via.isdisjoint(best) for seq in bridge.to}
+    return {seq for bridge in connections.bridges if not bridge.via.isdisjoint(best) for seq in bridge.to} - set(best)
 
 
 async def read_entities(runtime: Runtime, scope: Scope, limit: int = 100, offset: int = 0) -> list[EntityItem]:

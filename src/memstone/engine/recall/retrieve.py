@@ -360,7 +360,8 @@ async def _find_by_entities(
         return {}
     if question.connections is None:  # a search that goes deeper asks for the same names
         question.connections = await _find_connections(runtime, question)
-    return {seq: boost for seq, boost in question.connections.boosts if among is None or seq in among}
+    boosts = question.connections.boosts
+    return dict(boosts) if among is None else {seq: boost for seq, boost in boosts.items() if seq in among}
 
 
 async def _find_connections(runtime: Runtime, question: SearchQuestion) -> GraphConnections:
