@@ -6,6 +6,7 @@ pages, with ``--check`` to learn whether they are up to date.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import tomllib
@@ -19,8 +20,11 @@ from pydantic import BaseModel, SecretStr
 from memstone.adapters.vendors import VENDORS
 from memstone.config import Settings
 from memstone.core.prompts import prompt_text, version_of
+from memstone.core.settings.names import SETTINGS
 from memstone.errors import MemstoneError
+from memstone.model.policy import PRESETS, Policy
 from memstone.registry import BUILT_IN, load_adapter
+from memstone.sections_service import UpstreamSettings
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -57,6 +61,7 @@ PROVIDERS: Final = (
     ("vectors", "elasticsearch"),
     ("vectors", "opensearch"),
     ("vectors", "faiss"),
+    ("vectors", "milvus"),
     ("vectors", "redis"),
     ("graph", "neo4j"),
     ("graph", "falkordb"),
@@ -74,14 +79,36 @@ HEADINGS: Final = {
     "graph": "graph_store.config",
     "reranker": "reranker.config",
 }
-
+NAMES: Final = {("index", "postgres"): "`local`, if the store is PostgreSQL"}
+"""How a provider is called in a configuration, where that is not its name."""
 
 _USES: Final = ("llm", "embedder", "reranker")
+_SECTIONS: Final = {"context": "retrieval", "write": "formation", "extract": "curation"}
+"""Sections that have another name in a policy."""
+
+_FIELDS: Final = {"context.budget": "token_budget"}
+"""Settings that have another name in a policy."""
 
 
 def settings_table() -> str:
     """Return every setting with its type, default and meaning."""
     return _table(("setting", "value", "default", "meaning"), _rows(Settings, ""))
+
+
+def upstreams_table() -> str:
+    """Return the options of an upstream of the gateway."""
+    rows = ((row[0].replace("upstream.", ""), *row[1:]) for row in _rows(UpstreamSettings, "upstream."))
+    return _table(("option", "value", "default", "meaning"), rows)
+
+
+def stored_table() -> str:
+    """Return the settings that can be stored, by section."""
+    sections: dict[str, list[str]] = {}
+    for name, setting in SETTINGS.items():
+        section, _, option = name.partition(".")
+        sign = " ".join(["¹"] * setting.tenant_only + ["²"] * setting.operators)
+        sections.setdefault(section, []).append(f"`{option}`{sign}")
+    return _table(("section", "settings"), ((f"`{name}`", ", ".join(options)) for name, options in sections.items()))
 
 
 def providers_tables() -> str:
@@ -94,7 +121,8 @@ def _provider(kind: str, name: str) -> str:
         (f"`{row[0].strip('`').partition('.')[2]}`", *row[1:])
         for row in _rows(load_adapter(kind, name).Config, f"{kind} {name}.")
     ]
-    return f"### `{HEADINGS[kind]}` of `{name}`\n\n" + _table(("option", "value", "default", "meaning"), rows)
+    heading = f"### `{HEADINGS[kind]}` of {NAMES.get((kind, name), f'`{name}`')}"
+    return f"{heading}\n\n" + _table(("option", "value", "default", "meaning"), rows)
 
 
 def vendors_table() -> str:
@@ -147,7 +175,8 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, ...]]:
         if inner is not None:
             yield from _rows(inner, f"{prefix}{name}.")
         else:
-            yield f"`{prefix}{name}`", _value(field), _default(field), MEANING[_meaning_key(prefix + name)]
+            default = _preset_default(prefix + name) or _default(field)
+            yield f"`{prefix}{name}`", _value(field), default, MEANING[_meaning_key(prefix + name)]
 
 
 def _meaning_key(name: str) -> str:
@@ -172,6 +201,9 @@ def _value(field: FieldInfo) -> str:
 def _kind(part: Any) -> str:
     if get_origin(part) is Literal:
         return ", ".join(f"`{value}`" for value in get_args(part))
+    if get_origin(part) is tuple:
+        inner = get_args(part)[0]
+        return "list of tables" if _is_model(inner) else f"list of {_kind(inner)}"
     names = {
         str: "text",
         bool: "`true`, `false`",
@@ -194,10 +226,42 @@ def _bounds(field: FieldInfo) -> Iterator[str]:
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
-    value = field.get_default(call_default_factory=True)
-    if value in (None, {}, ()):
+    return _written(field.get_default(call_default_factory=True))
+
+
+def _preset_default(setting: str) -> str:
+    """Return the value of the default preset and those of presets that differ; '' if presets say nothing about it."""
+    by_preset = {preset: _in_policy(setting, Settings.of({"preset": preset}).as_policy()) for preset in PRESETS}
+    written = {preset: _written(value) for preset, value in by_preset.items() if value is not _ABSENT}
+    if not written:
+        return ""
+    first = written.pop("facts")
+    others = [f"{preset}: {value}" for preset, value in written.items() if value != first]
+    return f"{first} ({', '.join(others)})" if others else first
+
+
+_ABSENT: Final = object()
+
+
+def _in_policy(setting: str, policy: Policy) -> Any:
+    section, _, name = setting.partition(".")
+    if section == "reconcile" and name == "within":
+        return policy.known_scope
+    part = getattr(policy, _SECTIONS.get(section, section), None)
+    return getattr(part, _FIELDS.get(setting, name), _ABSENT)
+
+
+def _written(value: Any) -> str:
+    """Return a value as a configuration file has it."""
+    if value in (None, "", {}, ()):
         return "none"
-    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    if isinstance(value, float):
+        value = round(value, 4)
+    if isinstance(value, tuple) and isinstance(value[0], tuple):
+        return "`{ " + ", ".join(f"{json.dumps(name)} = {one}" for name, one in value) + " }`"
+    if isinstance(value, (tuple, bool)):
+        return f"`{json.dumps(value)}`"
+    return f"`{value}`"
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -211,7 +275,7 @@ _PROMPTS: Final = {
     "extract_facts_agent": "The same, where the memories are an agent's own",
     "decide": "What becomes of each fact, where two questions are asked",
     "distill": "The digest of a session",
-    "distill_narrative": "The text about a user",
+    "distill_narrative": "The narrative of a user",
     "graph": "Names and relations, with `graph.llm`",
     "gate": 'Whether memory helps with a message, with `context.gate = "llm"`',
     "instructions": "`suggest_instructions`",
@@ -232,12 +296,21 @@ def prompts_text() -> str:
 
 TABLES: Final[dict[str, Callable[[], str]]] = {
     "settings": settings_table,
+    "stored": stored_table,
+    "upstreams": upstreams_table,
     "providers": providers_tables,
     "vendors": vendors_table,
     "errors": errors_table,
     "prompts": prompts_text,
 }
-PAGES: Final = ("configuration.md", "guides/providers.md", "reference/errors.md", "reference/prompts.md")
+PAGES: Final = (
+    "configuration.md",
+    "guides/gateway.md",
+    "guides/providers.md",
+    "guides/settings.md",
+    "reference/errors.md",
+    "reference/prompts.md",
+)
 
 
 def filled(text: str) -> str:
@@ -256,6 +329,7 @@ def unused_meanings() -> set[str]:
         for kind, name in PROVIDERS
         for option in load_adapter(kind, name).Config.model_fields
     )
+    output += "".join(f"`upstream.{option}`" for option in UpstreamSettings.model_fields)
     return {name for name in MEANING if f"`{name}`" not in output}
 
 

@@ -30,7 +30,7 @@ def filled(text: str) -> str:
 def _tool(spec: ToolSpec) -> str:
     hints = ", ".join(f"`{name}`" for name in _HINTS if spec.annotations[name])
     data = ", ".join(f"`{name}`" for name in spec.data)
-    needs = f"Needs the permission `{spec.verb}`. Hints: {hints}. `data` holds {data}."
+    needs = f"Needs the permission `{spec.verb}`. Hints: {hints}. `data` contains {data}."
     rows = [("argument", "also", "value", "meaning"), ("---",) * 4, *(_row(spec, one) for one in spec.arguments)]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
     return "\n\n".join((f"### `{spec.name}`", fill(spec.description, 120), fill(needs, 120), table))

@@ -320,7 +320,7 @@ class ExtractSettings(SettingsSection):
     """
 
     language: str = "en"
-    strategies: tuple[Literal["pattern", "facts", "digest"], ...] | None = Field(default=None, min_length=1)
+    strategies: tuple[Literal["pattern", "facts"], ...] | None = Field(default=None, min_length=1)
     roles: tuple[Literal["user", "assistant"], ...] | None = None
     assistant_first_person: bool = False
     timezone: str = "UTC"
@@ -341,10 +341,10 @@ class ExtractSettings(SettingsSection):
     def _named_categories(cls, value: object) -> object:
         return dict(Categories().read(value))
 
-    @field_validator("strategies")
+    @field_validator("strategies", mode="before")
     @classmethod
-    def _extractors(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        if value and "digest" in value:
+    def _extractors(cls, value: object) -> object:
+        if isinstance(value, (list, tuple)) and "digest" in value:
             hint = "digests of sessions are made in the background; use pattern and facts"
             raise ConfigError("digest is not supported yet", hint=hint)
         return value

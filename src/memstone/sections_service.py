@@ -77,8 +77,8 @@ class ServerSettings(SettingsSection):
     may ask it. ``proxies`` are the addresses or networks of proxies whose ``proxy_header`` says for whom they ask;
     nobody else is believed. ``private_urls`` are hosts inside your network that stored settings may name.
     ``body_bytes`` is how large a request may be. ``failed_logins`` are wrong keys and passwords from one address.
-    ``log`` is ``console`` or ``json``, ``log_level`` the least level that is written; ``debug`` also writes ids, keys
-    and facts. ``request_log`` is how many requests administrators can look at, for ``request_log_hours``.
+    ``log`` is ``console`` or ``json``, ``log_level`` the least level that is written; ``debug`` also writes what
+    people said. ``request_log`` is how many requests administrators can look at, for ``request_log_hours``.
     ``backup_folder`` is where backups that are asked for over HTTP are written. ``mcp_remote`` lets keys without the
     permission ``admin`` use ``/mcp`` from other machines; ``tool_prefix`` is what the names of its tools begin with.
     """

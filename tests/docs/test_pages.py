@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from memstone import Settings, __version__
+from memstone.core.settings.names import SETTINGS
+from memstone.registry import BUILT_IN, builtin_names
 from scripts import docs_reference
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -86,6 +88,35 @@ def test_a_meaning_whose_setting_is_gone_is_noticed(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(docs_reference.MEANING, "store.gone", "nothing")
     assert docs_reference.unused_meanings() == {"store.gone"}
     assert docs_reference.main(["--check"]) == 1
+
+
+def test_every_provider_that_a_configuration_may_name_has_its_options_in_the_documentation() -> None:
+    listed = set(docs_reference.PROVIDERS)
+    stores = {("vectors", name) for name in builtin_names("vectors") if name != "memory"}  # it is for tests
+    others = {(kind, name) for kind in ("llm", "embedder", "reranker") for name in builtin_names(kind)}
+    own = {(kind, name) for kind, name in others if ".compatible:" not in BUILT_IN[kind, name][0]} - {
+        ("llm", "guarded"),
+        *((kind, "callable") for kind in ("llm", "embedder", "reranker")),
+    }
+    assert (stores | own) <= listed, "add it to PROVIDERS in scripts/docs_reference.py"
+
+
+def test_lists_and_what_a_preset_decides_are_called_so() -> None:
+    rows = dict(row.split(" | ", 1) for row in docs_reference.settings_table().splitlines())
+    assert rows["| `server.hosts`"].startswith("list of text | none |")
+    layers = 'list of `identity`, `fact`, `episode`, `turn` | `["fact", "turn"]` (companion: `["fact"]`) |'
+    assert rows["| `recall.layers`"].startswith(layers)
+    assert "| `1400` (gateway: `2000`, companion: `800`, shared: `16000`) |" in rows["| `context.budget`"]
+    assert rows["| `write.debounce_seconds`"].startswith("number, ≥ 0, ≤ 3,600 | `60.0` |")
+
+
+def test_every_setting_that_can_be_stored_is_listed() -> None:
+    page = (ROOT / "docs" / "guides" / "settings.md").read_text("utf-8")
+    rows = {row.split("`")[1]: row for row in docs_reference.stored_table().splitlines()[2:]}
+    for name in SETTINGS:
+        section, _, option = name.partition(".")
+        assert f"`{option}`" in rows[section]
+        assert rows[section] in page
 
 
 def test_the_decisions_are_numbered_without_a_gap() -> None:

@@ -20,7 +20,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 def test_overrides_are_listed_added_removed_and_replaced(cli: Cli) -> None:
     added = cli("identity", "add", "Call me Al.", "--user", "alice")
     assert added.code == 0
-    assert "Overrides" in added.out
+    assert "Standing instructions" in added.out
     cli("identity", "add", "Answer in metric units", "--user", "alice")
     assert cli("identity", "--user", "alice").out.splitlines()[2].split()[0] == "1"
 
@@ -47,7 +47,7 @@ def test_wrong_commands_say_what_is_wrong(cli: Cli) -> None:
         ran = cli("identity", *wrong)
         assert (ran.code, "use --user" in ran.err) == (2, True), wrong
     assert cli("identity", "remove", "0", "--user", "alice").code == 2
-    assert "there is no override number 1" in cli("identity", "remove", "1", "--user", "alice").err
+    assert "there is no standing instruction number 1" in cli("identity", "remove", "1", "--user", "alice").err
     assert cli("identity", "set", "--user", "alice").code == 2
     assert cli("identity", "set", "x", "--clear", "--user", "alice").code == 2
     assert cli("identity", "write", "--user", "alice").code == 2

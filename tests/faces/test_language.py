@@ -56,3 +56,20 @@ def test_both_languages_answer_about_any_text(text: str) -> None:
         assert not (read.is_foreign and language.reads(text))
         assert language.guard.own_words(text) in text
         assert language.changes.is_known(text, text)
+
+
+class Shouting(Neutral):
+    """A language that answers one question by itself, and takes the other answers from the neutral one."""
+
+    code = "xs"
+
+    def reads(self, text: str) -> bool:
+        """Return whether somebody shouts."""
+        return text.isupper()
+
+
+def test_a_language_of_your_own_takes_answers_from_the_neutral_one() -> None:
+    with Memory(_configured("tests.faces.test_language:Shouting")) as memory:
+        answer = memory.add("I LIVE IN OSLO", user_id="alice")
+        assert (answer["results"], answer["status"]) == ([], "ok")
+        assert [one["memory"] for one in memory.search("Oslo", user_id="alice")["results"]] == ["I LIVE IN OSLO"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memstone.language.en.fact_text import quote_speaker
+from memstone.language.en.fact_text import append_amendment, quote_speaker
 from memstone.language.en.verbs import (
     clause_to_third_person,
     finite_at,
@@ -100,3 +100,6 @@ def test_the_verb_of_a_clause_is_found(clause: str, at: int) -> None:
 
 def test_a_quotation_ends_where_its_words_end() -> None:
     assert quote_speaker("my aunt and I share the car, ", "User") == 'User said: "my aunt and I share the car"'
+    assert append_amendment("User lives in Bath.", "we live in York now,", "2026-05-01") == (
+        'User lives in Bath. On 2026-05-01: "we live in York now".'
+    )

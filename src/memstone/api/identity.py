@@ -16,19 +16,19 @@ class IdentityVerbs(Group):
     """Who a user is: what they wrote about themselves, and what was derived from what they said."""
 
     def get(self, *, user_id: str | int) -> IdentityResult:
-        """Return a user's ``overrides``, what was ``derived`` from what they said, and the ``narrative``.
+        """Return a user's standing instructions, what was ``derived`` from what they said, and the ``narrative``.
 
-        Every block shows the overrides, whatever the budget. The narrative is a short text made from the derived facts
-        and the most salient other facts; it is ``None`` if there is none yet. It has a ``version``, which grows with
-        every change, the ``model`` that wrote it (``"user"`` if it was written by hand), and is ``stale`` if one of its
-        sources has changed since.
+        Every block shows the standing instructions (``overrides``), whatever the budget. The narrative is a short text
+        made from the derived facts and the most salient other facts; it is ``None`` if there is none yet. It has a
+        ``version``, which grows with every change, the ``model`` that wrote it (``"user"`` if it was written by hand),
+        and is ``stale`` if one of its sources has changed since.
         """
         from memstone.engine.layers import identity
 
         return drive(self.engine.run(identity.get_identity, user_id))
 
     def add_override(self, text: str, *, user_id: str | int) -> IdentityResult:
-        """Add something to keep in mind for good, in the user's own words; return the identity.
+        """Add a standing instruction, in the user's own words; return the identity.
 
         A text that is already there, ignoring case, is not added again. ``warnings`` say if there is more than a model
         sees.
@@ -38,19 +38,19 @@ class IdentityVerbs(Group):
         return drive(self.engine.run(identity.add_override, user_id, text))
 
     def remove_override(self, position: int, *, user_id: str | int, dry_run: bool = False) -> IdentityResult:
-        """Delete the override at a position, counted from 0; return the identity."""
+        """Delete the standing instruction at a position, counted from 0; return the identity."""
         from memstone.engine.layers import identity
 
         return drive(self.engine.dry(dry_run).run(identity.remove_override, user_id, position))
 
     def set_overrides(self, texts: Sequence[str], *, user_id: str | int) -> IdentityResult:
-        """Replace all overrides; return the identity. Overrides that stay keep their id and history."""
+        """Replace all standing instructions; return the identity. Those that stay keep their id and history."""
         from memstone.engine.layers import identity
 
         return drive(self.engine.run(identity.set_overrides, user_id, texts))
 
     def set_narrative(self, text: str | None, *, user_id: str | int) -> IdentityResult:
-        """Write the text about a user by hand; return the identity.
+        """Write the narrative of a user by hand; return the identity.
 
         Consolidation then leaves it alone. With ``None``, the next consolidation rewrites it.
         """

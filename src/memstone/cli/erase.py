@@ -152,7 +152,7 @@ def redact(arguments: Arguments, *, applied: bool, yes: bool) -> int:
     """Find secrets in stored memories, and mask them.
 
     Memstone masks credentials and card numbers before it stores anything. Use this command for what was stored earlier,
-    or under another extract.redact setting. It looks through every version, the history and the inbox. Masking cannot
+    or under another extract.redact setting. It looks through every version, the history and the queue. Masking cannot
     be undone. Backups and exports are not changed.
     """
     with arguments.memory() as memory:

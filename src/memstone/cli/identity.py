@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def identity(arguments: Arguments) -> int:
     """Show who a user is, or change it.
 
-    Overrides are what the user wrote: every model sees them, whatever the budget. The derived part comes from what the
-    user said, and the narrative is a text made from it.
+    Standing instructions are what the user wrote: every model sees them, whatever the budget. The derived part
+    comes from what the user said, and the narrative is a text made from it.
     """
     if click.get_current_context().invoked_subcommand is not None:
         return OK
@@ -67,23 +67,23 @@ def add_override(options: Arguments, text: str) -> int:
 @click.argument("number", type=click.IntRange(min=1))
 @for_scope
 def remove_override(arguments: Arguments, number: int) -> int:
-    """Delete an override by its NUMBER in `memstone identity`."""
+    """Delete a standing instruction by its NUMBER in `memstone identity`."""
     with arguments.memory() as memory:
         try:
             answer = memory.identity.remove_override(number - 1, user_id=_require_user(arguments))
         except NotFoundError:
             raise NotFoundError(
-                f"there is no override number {number}", hint="`memstone identity` shows them"
+                f"there is no standing instruction number {number}", hint="`memstone identity` shows them"
             ) from None
     return _report_change(arguments, answer)
 
 
 @identity.command("set")
 @click.argument("texts", nargs=-1)
-@click.option("--clear", is_flag=True, help="Delete all overrides.")
+@click.option("--clear", is_flag=True, help="Delete all standing instructions.")
 @for_scope
 def set_overrides(arguments: Arguments, texts: Sequence[str], *, clear: bool) -> int:
-    """Replace all overrides with these TEXTS."""
+    """Replace all standing instructions with these TEXTS."""
     if bool(texts) == clear:
         raise click.UsageError("give the texts, or use --clear to remove all of them")
     with arguments.memory(create=True) as memory:
@@ -96,7 +96,7 @@ def set_overrides(arguments: Arguments, texts: Sequence[str], *, clear: bool) ->
 @click.option("--back", is_flag=True, help="Stop writing it by hand: the next consolidation rewrites it.")
 @for_scope
 def write_narrative(options: Arguments, text: str | None, *, back: bool) -> int:
-    """Write the text about the user by hand.
+    """Write the narrative by hand.
 
     Consolidation then leaves it alone. TEXT may be `-` for standard input.
     """
@@ -122,7 +122,7 @@ def _show_identity(answer: IdentityResult) -> None:
         print_note("nothing is known about this user")
         return
     if overrides:
-        _show_numbered_entries("Overrides", overrides)
+        _show_numbered_entries("Standing instructions", overrides)
     if derived:
         _print_separator(overrides)
         _show_numbered_entries("Derived from what was said", derived)

@@ -224,7 +224,7 @@ def save(options: Arguments, agent_id: str, *, name: str | None, model: str | No
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_store
 def delete(arguments: Arguments, agent_id: str, *, yes: bool) -> int:
-    """Remove an agent with its memories, vectors, signals and settings."""
+    """Remove an agent with its memories, vectors, queued work and settings."""
     if not (
         yes
         or ask_confirmation(arguments, f"Delete the agent {agent_id} and everything it remembers?", without="delete")

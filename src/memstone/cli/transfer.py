@@ -113,8 +113,9 @@ def copy(arguments: Arguments, source: str, target: str, *, tenant: tuple[str, .
     finally:
         progress.finish()
     if not arguments.print_json(answer):
+        count = len(answer["tenants"])
         print_line(
-            f"{answer['copied']:,} rows of {len(answer['tenants']):,} tenants copied; "
+            f"{answer['copied']:,} rows of {count:,} tenant{'' if count == 1 else 's'} copied; "
             f"both stores have the same {answer['rows']:,} rows in {len(answer['tables'])} tables"
         )
     return OK

@@ -202,7 +202,7 @@ class DerivedItem(IdentityItem):
 
 
 class NarrativeItem(TypedDict):
-    """The text about a user."""
+    """The narrative of a user."""
 
     id: str
     text: str

@@ -1,7 +1,7 @@
 """Several rankings into one.
 
 A candidate's total is the sum of what the channels say, each between 0 and 1 and with the weight it has earned on
-conversations (docs/guides/recall.md shows what each of them brings):
+conversations (docs/quality.md shows what each of them brings):
 
     keyword / best keyword + cosine + 0.4 speaker - 0.8 asking + 0.4 entity
 
@@ -46,7 +46,7 @@ class FusionWeights:
 
 
 PEOPLE: Final = FusionWeights(even=0.74)
-"""Several people who speak by name: chosen on their conversations (docs/guides/recall.md)."""
+"""Several people who speak by name: chosen on their conversations (docs/quality.md)."""
 
 PERSON: Final = FusionWeights(
     keyword=0.0, coverage=0.1, asking=2.0, words=0.8, entity=0.1, assistant=0.7, neighbours=False, even=0.57

@@ -484,7 +484,7 @@ SAID_ON: Final = re.compile(r" \(said on [^()]*\)")
 
 def append_amendment(memory: str, quote: str, day: str) -> str:
     """Return a memory with newer words behind it, and when they were said; of many, the last."""
-    text = " ".join(quote.split()).replace('"', "'").strip()
+    text = _clean_for_quote(quote)
     base = AMENDED.sub("", memory)
     end = base if base.endswith((".", "!", "?", '"')) else f"{base}."
     more = [*(found[0] for found in AMENDED.finditer(memory)), f' On {day}: "{text}".']

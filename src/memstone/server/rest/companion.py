@@ -78,13 +78,13 @@ async def add_override(caller: Writer, body: OverrideBody) -> Any:
 
 @router.put("/identity/overrides", response_model=answer_form("IdentityResult"))
 async def set_overrides(caller: Writer, body: OverridesBody) -> Any:
-    """Replace all overrides."""
+    """Replace all standing instructions."""
     return await caller.memory.identity.set_overrides(body.texts, user_id=_require_user(caller, body.user_id))
 
 
 @router.delete("/identity/overrides/{position}", response_model=answer_form("IdentityResult"))
 async def remove_override(caller: Writer, position: int, user_id: ScopeId = None, *, dry_run: DryRun = False) -> Any:
-    """Delete the override at a position, counted from 0."""
+    """Delete the standing instruction at a position, counted from 0."""
     who = _require_user(caller, user_id)
     return await caller.memory.identity.remove_override(position, user_id=who, dry_run=dry_run)
 
