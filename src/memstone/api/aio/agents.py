@@ -50,7 +50,7 @@ class AsyncAgentVerbs(Group):
         return await self.engine.run(agents.save_agent, change)
 
     async def delete(self, agent_id: str | int, *, dry_run: bool = False) -> AgentDeletion:
-        """Remove an agent with its memories, vectors, queued work and settings.
+        """Remove an agent with its memories, queued work and settings.
 
         Raises ``NotFoundError`` if there is none. What it learned about who its users are, and how they want to be
         served, stays with the users.

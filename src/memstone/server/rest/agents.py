@@ -52,5 +52,5 @@ async def save_agent(caller: Writer, agent_id: str, changes: AgentChangeBody) ->
 
 @router.delete("/{agent_id:path}", response_model=answer_form("AgentDeletion"))
 async def delete_agent(caller: Admin, agent_id: str, *, dry_run: DryRun = False) -> Any:
-    """Remove an agent with its memories, vectors, queued work and settings."""
+    """Remove an agent with its memories, queued work and settings."""
     return await caller.memory.agents.delete(agent_id, dry_run=dry_run)
