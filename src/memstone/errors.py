@@ -42,6 +42,7 @@
        ├─ StorageReadOnly
        ├─ StorageFull
        ├─ StorageBusy                (retryable)
+       ├─ EncryptionError            the key is missing or wrong, or the store is not encrypted as configured
        └─ Corrupted
 
 A class's default ``code`` is stable and is what the command line and the server map to
@@ -374,6 +375,13 @@ class StorageBusy(StorageError):
     code = "storage_busy"
     retryable = True
     default_hint = "try again; if it keeps happening, look for a process with a long transaction"
+
+
+class EncryptionError(StorageError):
+    """The key of an encrypted store is missing or wrong, or the store is not encrypted as configured."""
+
+    code = "encryption"
+    default_hint = "restore the key from your copy of it; nothing was changed"
 
 
 class Corrupted(StorageError):

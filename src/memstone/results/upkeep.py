@@ -4,7 +4,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from memstone.literals import IdleStatus, JobStatus
+from memstone.literals import EncryptionState, IdleStatus, JobStatus
 from memstone.results.common import CacheStats, Degradation, ErrorInfo
 from memstone.results.sessions import AgentItem, EpisodeItem, IdentityResult, PinnedFact
 
@@ -169,6 +169,24 @@ class StoreStats(RowCounts):
     formation: FormationStats
 
 
+class EncryptionStatus(TypedDict):
+    """What is encrypted on disk; the fields after the first two are there if ``store.encryption_key`` is set."""
+
+    state: EncryptionState
+    """Of the database: ``server`` leaves it to PostgreSQL, ``memory`` is a store that is never on disk."""
+    files: bool
+    """Whether Memstone encrypts the backups and exports that it writes."""
+    cipher: NotRequired[str]
+    key_place: NotRequired[str]
+    """Where the keys are."""
+    key: NotRequired[str | None]
+    """The name of the key in use; it tells nothing about the key itself."""
+    former_keys: NotRequired[int]
+    """How many earlier keys are still in that place."""
+    rotation_due: NotRequired[bool]
+    """Whether the store has another key than the first in that place."""
+
+
 class StoreCheck(TypedDict):
     """The state of a store; what is there beside the first four depends on the database."""
 
@@ -177,6 +195,7 @@ class StoreCheck(TypedDict):
     """The version of its schema."""
     latest_schema: int
     bytes: int
+    encryption: EncryptionStatus
     sqlite: NotRequired[str]
     """The version of SQLite."""
     journal: NotRequired[str]
@@ -478,6 +497,14 @@ class BackupFile(TypedDict):
     sha256: str
 
 
+class BackupEncryption(TypedDict):
+    """How a backup is encrypted."""
+
+    cipher: str
+    key: str
+    """The name of the key; it tells nothing about the key itself."""
+
+
 class BackupManifest(TypedDict):
     """What a backup says of itself."""
 
@@ -497,7 +524,9 @@ class BackupManifest(TypedDict):
     tenant: NotRequired[str | None]
     """The tenant that the backup holds, for PostgreSQL; None is all of them."""
     rewritten: NotRequired[bool]
-    """Whether somebody was erased from it after it was written."""
+    """Whether somebody was erased from it after it was written, or it got another key."""
+    encryption: NotRequired[BackupEncryption]
+    """What it is encrypted with; it is missing if it is not."""
 
 
 class BackupResult(BackupManifest):

@@ -127,7 +127,9 @@ def with_own_names(answer: Any, bounds: Bounds) -> Any:
 # --- who asks, and what they may do -----------------------------------------------------------------------------------
 
 
-_SECONDS: Final = 5.0
+_SECONDS: Final = 1.0
+"""How long a key is remembered: so much later every process knows that it was revoked."""
+
 _ENTRIES: Final = 1_000
 _NOTED_EVERY: Final = 60.0
 
@@ -169,7 +171,7 @@ class Caller:
 
 
 class Authenticator:
-    """Recognises keys, and remembers for a few seconds whom it has recognised."""
+    """Recognises keys, and remembers for a second whom it has recognised."""
 
     def __init__(self, memory: AsyncMemory, *, open_loopback: bool = False) -> None:
         self._memory, self._open = memory, open_loopback

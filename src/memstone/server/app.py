@@ -20,7 +20,7 @@ from memstone.server.connections import ProxyAddresses
 from memstone.server.console.routes import install_console
 from memstone.server.gateway import routes as gateway
 from memstone.server.gateway.upstream import Upstreams
-from memstone.server.limits import Failures, Governor, Rate, create_governor
+from memstone.server.limits import Failures, Governor, Rate, SharedCounts, create_governor
 from memstone.server.mcp.http import McpMount
 from memstone.server.metrics import OBSERVED, Journal
 from memstone.server.middleware import ErrorMiddleware, RequestIdMiddleware, RequestLimitsMiddleware, cors_options
@@ -79,9 +79,13 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     ours = AsyncMemory(settings) if memory is None else memory
     doorkeeper = Authenticator(ours, open_loopback=settings.server.open_loopback)
     governor = attach_governor(ours, settings)
-    rate, failures = Rate(settings.server.rate), Failures(settings.server.failed_logins)
+    runtime = ours.engine.runtime
+    counts = SharedCounts(runtime.ledger, runtime.tenant_id, runtime.now)
+    rate = Rate(settings.server.rate, shared=counts)
+    failures = Failures(settings.server.failed_logins, shared=counts)
     guard = UrlGuard(settings.server.private_urls)
-    state = ServiceState(settings, ours, doorkeeper, rate, failures, Upstreams(settings.gateway), governor, guard)
+    upstreams = Upstreams(settings.gateway)
+    state = ServiceState(settings, ours, doorkeeper, rate, failures, counts, upstreams, governor, guard)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:

@@ -270,6 +270,7 @@ class _Memories(MemoriesTable):
         for record in records:
             await self.insert(record)
 
+    links_of_user: ClassVar[str] = "links l"
     page: ClassVar[str] = f"""
 SELECT {SELECT_RECORD}, {SELECT_LINK}
 FROM (SELECT DISTINCT ON (l.memory_seq)

@@ -202,6 +202,10 @@ class MetricsTable:
         query = f"SELECT name, sum(value) FROM counters WHERE {owner} AND day >= ? GROUP BY name"
         return {str(name): int(total) for name, total in await self._sql.rows(query, (*values, since[:_DAY]))}
 
+    async def drop_counts(self, tenant_id: str, user_id: str, before: Instant) -> None:
+        query = "DELETE FROM counters WHERE tenant_id = ? AND user_id = ? AND day < ?"
+        await self._sql.run(query, (tenant_id, user_id, before[:_DAY]))
+
     async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
         owner, values = _user_condition(tenant_id, user_id, "e.")
         rows = await self._sql.rows(_HAPPENED.format(whose=owner), (*values, since))
@@ -273,6 +277,7 @@ _BLANK_EVENTS: Final = (
 )
 # tenant_id is hidden from the planner, so that it begins at the entry by the primary key.
 _CHANGED_USERS: Final = "SELECT DISTINCT user_id FROM changes WHERE id > ? AND tenant_id || '' = ? ORDER BY user_id"
+_USER_CHANGED: Final = "SELECT 1 FROM changes WHERE tenant_id = ? AND user_id = ? AND id > ? LIMIT 1"
 _STALE: Final = """
 SELECT id FROM (SELECT id, max(id) OVER (PARTITION BY user_id, memory_seq) AS newest
                 FROM changes WHERE tenant_id = ?) c
@@ -322,7 +327,9 @@ class UpkeepTable:
         row = await self._sql.one("SELECT max(id) FROM changes WHERE tenant_id = ?", (tenant_id,))
         return int(row[0]) if row and row[0] is not None else 0
 
-    async def changed_users(self, tenant_id: str, since: int) -> list[str]:
+    async def changed_users(self, tenant_id: str, since: int, user_id: str = "") -> list[str]:
+        if user_id:  # one look into an index, however many others have changed something
+            return [user_id] if await self._sql.one(_USER_CHANGED, (tenant_id, user_id, since)) else []
         return [str(row[0]) for row in await self._sql.rows(_CHANGED_USERS, (since, tenant_id))]
 
     async def stale_changes(self, tenant_id: str, until: int, limit: int) -> list[int]:

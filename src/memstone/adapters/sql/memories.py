@@ -77,6 +77,9 @@ class MemoriesTable:
     page: ClassVar[str] = _PAGE
     """One page of what matches; databases differ in how they pick one link of several."""
 
+    links_of_user: ClassVar[str] = "links l INDEXED BY links_user"
+    """The links of one user. If a column is asked for that the index lacks, SQLite would read all of a tenant."""
+
     def __init__(self, sql: SqlConnection, compile_where: Compile) -> None:
         self._sql, self._where = sql, compile_where
 
@@ -143,7 +146,10 @@ class MemoriesTable:
         condition, params = self._where(where)
         way = "DESC" if descending else "ASC"
         order = f"ORDER BY m.{column} {way}, m.seq {way} LIMIT ? OFFSET ?"
-        query = f"SELECT DISTINCT m.{column}, m.seq FROM {_from_clause(where)} AND {condition} {order}"
+        tables = _from_clause(where)
+        if tables == _LINKS_FIRST:
+            tables = tables.replace("links l", self.links_of_user, 1)
+        query = f"SELECT DISTINCT m.{column}, m.seq FROM {tables} AND {condition} {order}"
         seqs = [row[1] for row in await self._sql.rows(query, [*params, limit, offset])]
         found = {one.record.seq: one for one in await self.among(seqs, where)}
         return [found[seq] for seq in seqs if seq in found]
