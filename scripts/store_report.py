@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -126,7 +127,7 @@ STORES: Final = (
 
 def main() -> None:
     """Run the tests and write the page; fail where a case failed."""
-    passed, failed = _run_suites()
+    passed, failed = run_suites(sorted({store.tests for store in STORES}))
     lines = [
         "| store | tested with | versions | cases passed | search | filters that the store applies |",
         "|---|---|---|---|---|---|",
@@ -137,13 +138,12 @@ def main() -> None:
     sys.exit(bool(failed))
 
 
-def _run_suites() -> tuple[Counter[str], Counter[str]]:
+def run_suites(files: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
     """Return how many cases of each suite passed, and how many did not."""
     passed, failed = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         options = ["-q", "-p", "no:randomly", "-n", "2", "-m", "not llm", f"--junitxml={report}"]
-        files = sorted({store.tests for store in STORES})
         subprocess.run([sys.executable, "-m", "pytest", *options, *files], cwd=ROOT, check=False)
         for case in ET.parse(report).iter("testcase"):  # noqa: S314 - written by the line above
             suite = case.get("classname", "").rpartition(".")[2]

@@ -16,6 +16,7 @@ from memstone.engine.engine import Engine
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.embedding import Embedding, VectorCache
 from memstone.errors import ConfigError, MissingExtra
+from memstone.ports.graph import GraphMirror
 from memstone.ports.index import VectorIndex, VectorStore
 from memstone.ports.io import Clock, Io
 from memstone.ports.ledger import Ledger, WholeLedger
@@ -75,6 +76,7 @@ def compose_engine(
     runtime = Runtime(
         ledger=ledger,
         index=_build_index(settings, io, ledger),
+        graph=_build_graph(settings, io, ledger),
         texts=build_adapter("texts", "local", {}, io, ledger),
         embedding=Embedding(
             _build_embedder(settings, io, embedder),
@@ -207,6 +209,21 @@ def vector_store_of(settings: Settings, io: Io) -> VectorStore:
 def _encrypts_own_file(provider: str) -> bool:
     """Return whether a vector store writes a file of its own and can encrypt it."""
     return bool(getattr(load_adapter("vectors", provider), "encrypts_file", False))
+
+
+def _build_graph(settings: Settings, io: Io, ledger: Ledger) -> GraphMirror | None:
+    chosen = settings.graph_store
+    if chosen.provider == "local":
+        if chosen.config:
+            raise ConfigError(
+                "graph_store.provider is local, which has no options",
+                hint='name the database, for example {"provider": "neo4j", "config": {"url": "bolt://localhost:7687"}}',
+            )
+        return None
+    from memstone.engine.transfer.graph_mirror import MirroredGraph
+
+    store = build_adapter("graph", chosen.provider, chosen.config, io)
+    return MirroredGraph(ledger, store, chosen.collection_name, io)
 
 
 def _build_embedder(settings: Settings, io: Io, embedder: EmbedderLike | None) -> Embedder | None:

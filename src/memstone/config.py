@@ -31,6 +31,7 @@ from memstone.sections import (
     EmbedderSettings,
     ExtractSettings,
     GraphSettings,
+    GraphStoreSettings,
     HistorySettings,
     LimitSettings,
     LlmSettings,
@@ -68,6 +69,7 @@ class Settings(SettingsSection):
     llm: LlmSettings | None = None
     reranker: Provider | None = None
     vector_store: VectorStoreSettings = VectorStoreSettings()
+    graph_store: GraphStoreSettings = GraphStoreSettings()
     history: HistorySettings = HistorySettings()
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()

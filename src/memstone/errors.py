@@ -22,6 +22,7 @@
     ├─ QuotaExceeded(quota, limit)   a quota is used up
     ├─ BackendError(kind, name)      a service that Memstone uses
     │  ├─ VectorStoreError
+    │  ├─ GraphStoreError
     │  ├─ BackendUnavailable         (retryable)
     │  ├─ BackendTimeout(TimeoutError)
     │  ├─ BackendRejected
@@ -212,6 +213,12 @@ class VectorStoreError(BackendError):
     """The vector store failed."""
 
     code = "vector_store"
+
+
+class GraphStoreError(BackendError):
+    """The graph database failed."""
+
+    code = "graph_store"
 
 
 class BackendUnavailable(BackendError):

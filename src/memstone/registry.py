@@ -30,6 +30,8 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("vectors", "pinecone"): ("memstone.adapters.vectors.pinecone:PineconeStore", ""),
     ("vectors", "azure_ai_search"): ("memstone.adapters.vectors.azure_ai_search:AzureSearchStore", ""),
     ("vectors", "pgvector"): ("memstone.adapters.vectors.pgvector:PgVectorStore", "postgres"),
+    ("graph", "neo4j"): ("memstone.adapters.graph.neo4j:Neo4jStore", "neo4j"),
+    ("graph", "falkordb"): ("memstone.adapters.graph.falkordb:FalkorDbStore", "falkordb"),
     ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
     ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
     ("embedder", "ollama"): ("memstone.adapters.embed.ollama:OllamaEmbedder", ""),
@@ -130,7 +132,7 @@ NOT_SHIPPED: Final[dict[tuple[str, str], tuple[str, str]]] = {
 
 _INTERNAL: Final = frozenset({"callable", "guarded"})
 """Names for what is passed as an object, or wrapped around another one."""
-_CALLED: Final = {"vectors": "vector store"}
+_CALLED: Final = {"vectors": "vector store", "graph": "graph store"}
 
 
 def builtin_names(kind: str) -> list[str]:
@@ -140,7 +142,7 @@ def builtin_names(kind: str) -> list[str]:
 
 def _configurable_names(kind: str) -> list[str]:
     """Return the names that a configuration may give."""
-    more = {"local"} if kind == "vectors" else set()  # vectors in the ledger are no store of their own
+    more = {"local"} if kind in _CALLED else set()  # what lies in the ledger is no store of its own
     return sorted({*builtin_names(kind), *more} - _INTERNAL)
 
 

@@ -105,6 +105,13 @@ class VectorStoreSettings(Provider):
     collection_name: str = Field(default="memories", min_length=1)
 
 
+class GraphStoreSettings(Provider):
+    """Where entities and relations are kept besides the ledger; ``local`` is in the ledger alone."""
+
+    provider: str = "local"
+    collection_name: str = Field(default="memories", min_length=1)
+
+
 class HistorySettings(SettingsSection):
     """The history lives in the store; ``db_path`` is another way to say where that is."""
 

@@ -173,7 +173,7 @@ def test_explain_shows_the_parts_of_a_score_as_columns(cli: Cli) -> None:
     plain = cli("search", "Oslo", "--user", "alice").out
     explained = cli("search", "Oslo", "--user", "alice", "--explain").out
     assert plain.split()[:2] == ["SCORE", "ID"]
-    assert explained.split()[:4] == ["SCORE", "KEYWORD", "SEMANTIC", "ID"]
+    assert explained.split()[:5] == ["SCORE", "KEYWORD", "SEMANTIC", "ENTITY", "ID"]
     assert explained.splitlines()[1].split()[1] == "1.000"
 
 

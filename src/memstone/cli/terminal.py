@@ -233,6 +233,8 @@ _PARTS: Final = {
     "dense": "dense vectors",
     "text": "words",
     "entity": "entities",
+    "vector_store": "the vector store",
+    "graph_store": "the graph database",
     "rerank": "the reranker",
     "relevance": "relevance judging",
     "receipt": "keeping a receipt",

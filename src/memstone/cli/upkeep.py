@@ -63,7 +63,11 @@ class EmbedderStatus:
 
 
 def run_checks(arguments: Arguments, *, repair: bool = False) -> Iterator[Check]:
-    """Look at everything; whatever is broken becomes a line, never an error."""
+    """Look at everything; whatever is broken becomes a line, never an error.
+
+    With ``repair``, memories that nobody has read for names are, and a vector store or a graph database that differs
+    is filled.
+    """
     yield from _check_installation()
     try:
         settings = arguments.settings()
@@ -116,6 +120,7 @@ def _check_configuration(arguments: Arguments, settings: Settings) -> Iterator[C
         yield _check_from_error("configured", "store", error)
     yield Check("configured", "embedder", GOOD, settings.embedder.provider)
     yield Check("configured", "vector store", GOOD, settings.vector_store.provider)
+    yield Check("configured", "graph store", GOOD, settings.graph_store.provider)
     yield Check("configured", "llm", GOOD, settings.llm.provider if settings.llm else "none")
 
 
@@ -139,6 +144,8 @@ def _check_store(arguments: Arguments, signature: str, *, repair: bool) -> Itera
             yield from _check_encryption(facts["encryption"], arguments.settings())
             yield from _check_contents(memory, signature)
             yield from _check_vector_store(memory, repair=repair)
+            if repair or arguments.settings().graph_store.provider != "local":
+                yield _check_graph(memory, repair=repair)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
@@ -178,6 +185,21 @@ def _check_vector_store(memory: Memory, *, repair: bool) -> Iterator[Check]:
     else:
         hint = "the next search sends what is new; `memstone doctor --repair` puts everything right now"
         yield Check("store", "vector store", DOUBT, detail, hint)
+
+
+def _check_graph(memory: Memory, *, repair: bool) -> Check:
+    try:
+        found = memory.graph.check(repair=repair)
+    except BackendError as error:
+        hint = error.hint or "start it, or check graph_store; until then the ledger answers, and nothing is lost"
+        return Check("store", "graph", BAD, error.message, hint)
+    held = f"{found['ledger']['entities']:,} entities, {found['ledger']['relations']:,} relations"
+    if found["agrees"]:
+        done = {"filled": " after filling in what was missing", "rebuilt": " after building it again", None: ""}
+        more = f", {found['named']:,} old memories read for names" if found["named"] else ""
+        return Check("store", "graph", GOOD, f"agrees with the ledger{done[found['repaired']]}: {held}{more}")
+    missing = f"{found['pending']:,} changes are missing" if found["pending"] else "it does not agree with the ledger"
+    return Check("store", "graph", DOUBT, missing, "run `memstone doctor --repair` to fill it from the ledger")
 
 
 def _check_file(facts: StoreCheck) -> Iterator[Check]:
@@ -391,12 +413,13 @@ def flush(arguments: Arguments) -> int:
 
 
 @click.command()
-@click.option("--repair", is_flag=True, help="Make a separate vector store agree with the ledger.")
+@click.option("--repair", is_flag=True, help="Fill a vector store or graph database that differs from the ledger.")
 @for_store
 def doctor(arguments: Arguments, *, repair: bool) -> int:
     """Check the installation, and show where text is sent.
 
-    A separate vector store is compared with the ledger, point by point.
+    A separate vector store or graph database is compared with the ledger. With --repair, old memories are also read for
+    names.
     """
     with arguments.configure_logging():
         checks = list(run_checks(arguments, repair=repair))

@@ -90,6 +90,10 @@ class Engine:
         """Start the worker, where there is to be one; it leaves with this engine, if nobody closes it."""
         self.runtime.worker_state.home = self.runtime
         finalize(self, self.runtime.worker_state.leave).atexit = False
+        if self.runtime.graph is not None:
+            self.runtime.graph.watch(self.runtime.tenant_id)
+            finalize(self, self.runtime.graph.stop).atexit = False
+            self.runtime.graph.start()
         if self.runtime.policy.formation.mode in IN_BACKGROUND:
             from memstone.engine.background.worker import start_worker
 
@@ -355,5 +359,7 @@ class Engine:
         await write_down(self.runtime)
         if (close := getattr(self.runtime.index, "close", None)) is not None:
             await close()
+        if self.runtime.graph is not None:
+            await self.runtime.graph.close()
         await self.runtime.ledger.close()
         await self.runtime.io.close()

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         EmbeddingPart,
         EngineInfo,
         ErrorInfo,
+        GraphPart,
         HealthFigures,
         HealthProbe,
         HealthReport,
@@ -66,6 +67,7 @@ async def engine_status(runtime: Runtime) -> EngineInfo:
         "keyword": {"available": True, "reason": None, "backend": "full text of analysed words"},
         "embedding": await _embedding_status(runtime),
         "vector_store": await _vector_status(runtime),
+        "graph_store": await _graph_status(runtime),
         "rerank": _port_status(runtime.reranker, "no reranker is configured"),
         "llm": _port_status(runtime.llm, "no language model is configured; the curator learns"),
     }
@@ -123,6 +125,21 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
         "needs_reindex": bool(waiting) or other,
         "lag": lag,
     }
+
+
+async def _graph_status(runtime: Runtime) -> GraphPart:
+    graph = runtime.graph
+    if graph is None:
+        return {"available": True, "reason": None, "backend": "local", "pending": 0}
+    error: MemstoneError | None = graph.outage
+    pending = 0
+    if error is None and runtime.bounds is None:
+        try:
+            pending = await graph.count_pending(runtime.tenant_id)
+        except MemstoneError as raised:
+            error = raised
+    reason = None if error is None else f"{error.message}; the ledger answers meanwhile"
+    return {"available": error is None, "reason": reason, "backend": "external", "pending": pending}
 
 
 async def pending_vectors(runtime: Runtime) -> int:

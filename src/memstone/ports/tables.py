@@ -13,6 +13,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import EntityRow, FoundMemory, Link, Record, RelationRow
 from memstone.model.query import Where
 from memstone.model.scope import Scope
+from memstone.ports.graph import GraphCounts, GraphRows
 
 # --- versions of remembered things, who may see them, and what happened to them ---------------------------------------
 
@@ -288,12 +289,28 @@ class Entities(Protocol):
         ...
 
     async def neighbours(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> list[tuple[str, EntityRow]]:
-        """Return what is one hop away, either way: an entity's id and who is next to it; at most ``most`` for each."""
+        """Return what is one hop away, either way: an entity's id and who is next to it; at most ``most`` for each.
+
+        What was related last comes first.
+        """
+        ...
+
+    async def rows_of(self, tenant_id: str, seqs: Sequence[int]) -> GraphRows:
+        """Return what these versions say, and the entities they speak of, for a graph outside the ledger."""
+        ...
+
+    async def find_by_ids(self, tenant_id: str, entity_ids: Sequence[str]) -> list[EntityRow]:
+        """Return those of these entities that are there; ``mentions`` is not counted."""
+        ...
+
+    async def counts(self, tenant_id: str) -> GraphCounts:
+        """Return how many entities, mentions and relations a tenant has."""
         ...
 
     async def list_entities(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
         """Return the entities that memories linked to this scope mention or relate, most often mentioned first.
 
+        The user whose memories they are is not among them: everything speaks of that one.
         ``mentions`` counts only the memories of this scope.
         """
         ...

@@ -58,12 +58,45 @@ class VectorPart(EnginePart):
     """How many changes a separate vector store does not have yet; 0 without one."""
 
 
+class GraphPart(EnginePart):
+    """Where entities and relations are: in the ledger alone (``local``), or in a graph database as well."""
+
+    backend: Literal["local", "external"]
+    pending: int
+    """How many changes the graph database has not seen yet."""
+
+
+class GraphFigures(TypedDict):
+    """How much a graph holds."""
+
+    entities: int
+    mentions: int
+    relations: int
+
+
+class GraphReport(TypedDict):
+    """How the graph database compares with the ledger."""
+
+    backend: Literal["local", "external"]
+    agrees: bool
+    pending: int
+    """How many changes the graph database has not seen yet, at most 256."""
+    ledger: GraphFigures
+    mirror: GraphFigures | None
+    """What the graph database holds; None if there is none."""
+    repaired: Literal["filled", "rebuilt"] | None
+    """What was done: missing changes were filled in, or everything was built again."""
+    named: int
+    """How many memories were read for names that had not been before."""
+
+
 class EngineInfo(TypedDict):
     """What the engine is made of."""
 
     keyword: KeywordPart
     embedding: EmbeddingPart
     vector_store: VectorPart
+    graph_store: GraphPart
     rerank: ModelPart
     llm: ModelPart
 
@@ -416,12 +449,14 @@ class ErasureCheck(TypedDict):
     """One check that was made after an erasure."""
 
     check: str
-    """``indexes``, ``log``, ``backups``, ``rows``, ``files`` or ``free space``."""
+    """``indexes``, ``graph``, ``log``, ``backups``, ``rows``, ``files`` or ``free space``."""
     ok: bool
     pending: NotRequired[bool]
     """It will be done by itself."""
     points_left: NotRequired[int]
     """Vectors that are still there."""
+    entities_left: NotRequired[int]
+    """Entities that a graph database still ties to what was erased."""
     copies: NotRequired[list[BackupErasure]]
     left: NotRequired[dict[str, int]]
     """Rows that are still there, by table."""

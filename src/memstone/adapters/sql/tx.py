@@ -11,8 +11,9 @@ from memstone.adapters.sql.access import (
     VaultTable,
 )
 from memstone.adapters.sql.browse import BrowseTable
+from memstone.adapters.sql.entities import EntitiesTable
 from memstone.adapters.sql.erasure import ErasureTable
-from memstone.adapters.sql.events import EntitiesTable, EventsTable, MetricsTable, UpkeepTable
+from memstone.adapters.sql.events import EventsTable, MetricsTable, UpkeepTable
 from memstone.adapters.sql.indexes import FullTextTable, IndexesTable, OwnedRows, StoredTexts, VectorsTable
 from memstone.adapters.sql.memories import BulkTables, Compile, LinksTable, MemoriesTable, ProvenanceTable
 from memstone.adapters.sql.rows import SqlConnection

@@ -390,7 +390,7 @@ class MirroredIndex:
         dimensions = [space.dim for space in spaces if space.signature == signature]
         if not dimensions:
             return None
-        name = _collection_prefix(self._name, tenant) + _digest_texts(signature)
+        name = collection_prefix(self._name, tenant) + _digest_texts(signature)
         counts = await self._collections(tenant)
         await self._store.create(name, dimensions[0])
         mirror = _Mirror(name, dimensions[0], inherited=counts.get(name, 0) > 0)
@@ -430,7 +430,7 @@ class MirroredIndex:
         tenant = key[0]
         spaces = await self._ledger.of(tenant).read(lambda tx: tx.indexes.all(tenant))
         searched = [space for space in spaces if space.state == "active" or space.backend == "external"]
-        remaining = {_collection_prefix(self._name, tenant) + _digest_texts(space.signature) for space in searched}
+        remaining = {collection_prefix(self._name, tenant) + _digest_texts(space.signature) for space in searched}
         for other in (await self._collections(tenant)).keys() - remaining - {mirror.collection}:
             await self._store.drop(other)
         mirror.has_others = False
@@ -508,13 +508,13 @@ class MirroredIndex:
 
     async def _collections(self, tenant_id: str) -> dict[str, int]:
         """Return how many points each collection of a tenant has."""
-        family = _collection_prefix(self._name, tenant_id)
+        family = collection_prefix(self._name, tenant_id)
         return {info.name: info.count for info in await self._store.collections() if info.name.startswith(family)}
 
 
 async def drop_collections(store: VectorStore, collection_name: str, tenant_id: str) -> int:
     """Drop the collections of a tenant in a store that is given up, and say how many there were."""
-    family = _collection_prefix(collection_name, tenant_id)
+    family = collection_prefix(collection_name, tenant_id)
     names = [info.name for info in await store.collections() if info.name.startswith(family)]
     for name in names:
         await store.drop(name)
@@ -585,7 +585,7 @@ def _build_point(tenant_id: str, row: LinkedVector) -> Point:
     return Point(str(uuid5(_POINTS, name)), np.frombuffer(row.vector, dtype="<f4").tolist(), payload)
 
 
-def _collection_prefix(collection_name: str, tenant_id: str) -> str:
+def collection_prefix(collection_name: str, tenant_id: str) -> str:
     """Return how the names of a tenant's collections begin.
 
     They have letters, digits and underscores, which every store takes.

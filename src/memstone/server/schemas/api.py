@@ -273,12 +273,20 @@ class VectorStoreStatus(EngineStatusPart):
     lag: int | None = None
 
 
+class GraphStoreStatus(EngineStatusPart):
+    """Where entities and relations are, and how many changes a graph database has not seen yet."""
+
+    backend: str
+    pending: int
+
+
 class EngineStatus(ApiAnswer):
     """What the engine is made of."""
 
     keyword: KeywordStatus
     embedding: EmbeddingStatus
     vector_store: VectorStoreStatus
+    graph_store: GraphStoreStatus
     qdrant: EngineStatusPart
     rerank: ModelStatus
     llm: ModelStatus
