@@ -60,9 +60,14 @@ PROVIDERS: Final = (
     ("vectors", "chroma"),
     ("vectors", "elasticsearch"),
     ("vectors", "opensearch"),
+    ("vectors", "weaviate"),
+    ("vectors", "pinecone"),
+    ("vectors", "azure_ai_search"),
     ("vectors", "faiss"),
     ("vectors", "milvus"),
     ("vectors", "redis"),
+    ("graph", "neo4j"),
+    ("graph", "falkordb"),
     ("reranker", "cohere"),
     ("reranker", "jina"),
     ("reranker", "voyage"),
@@ -74,6 +79,7 @@ HEADINGS: Final = {
     "embedder": "embedder.config",
     "index": "vector_store.config",
     "vectors": "vector_store.config",
+    "graph": "graph_store.config",
     "reranker": "reranker.config",
 }
 NAMES: Final = {("index", "postgres"): "`local`, if the store is PostgreSQL"}

@@ -22,7 +22,18 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parent.parent
 LOCK: Final = ROOT / "dev.lock"
 GROUPS: Final = ("dev", "types")
-EXTRAS: Final = ("faiss", "keyring", "local-llm", "mcp", "postgres", "redis", "server")
+EXTRAS: Final = (
+    "encryption",
+    "faiss",
+    "falkordb",
+    "keyring",
+    "local-llm",
+    "mcp",
+    "neo4j",
+    "postgres",
+    "redis",
+    "server",
+)
 """What ``make test`` and ``make test-llm`` install beside the core."""
 
 _HEAD: Final = "# Written by scripts/lock_dev.py with Python {version}; do not edit.\n"

@@ -10,19 +10,21 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from memstone.config import DEFAULT_KEY_PATH, Settings, format_validation_error, postgres_url, store_path
+from memstone.config import DEFAULT_KEY_PATH, Settings, postgres_url, store_path
 from memstone.drive import drive
 from memstone.engine.engine import Engine
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.embedding import Embedding, VectorCache
 from memstone.errors import ConfigError, MissingExtra
-from memstone.ports.index import VectorIndex
+from memstone.ports.graph import GraphMirror
+from memstone.ports.index import VectorIndex, VectorStore
 from memstone.ports.io import Clock, Io
 from memstone.ports.ledger import Ledger, WholeLedger
 from memstone.ports.models import Embedder, Llm, Reranker
-from memstone.ports.storage import StoreKey
+from memstone.ports.storage import EncryptionKeys, StoreKey
 from memstone.registry import load_adapter
 from memstone.sections import EmbedderSettings
+from memstone.setting_errors import format_validation_error
 from memstone.trace import log
 
 EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
@@ -74,6 +76,7 @@ def compose_engine(
     runtime = Runtime(
         ledger=ledger,
         index=_build_index(settings, io, ledger),
+        graph=_build_graph(settings, io, ledger),
         texts=build_adapter("texts", "local", {}, io, ledger),
         embedding=Embedding(
             _build_embedder(settings, io, embedder),
@@ -119,27 +122,53 @@ def ledger_of(settings: Settings, io: Io) -> WholeLedger:
         choices = settings.store.model_dump(include={"durable", "check"})
         reserve = settings.store.reserve_mb * 1_000_000
         file = {**choices, "path": store_path(settings), "reserve_bytes": reserve}
-        made: WholeLedger = build_adapter("ledger", "sqlite", file, io)
+        made: WholeLedger = build_adapter("ledger", "sqlite", file, io, encryption_keys_of(settings, io))
         return made
     options = settings.store.model_dump(include={"durable", "pool_size", "statement_seconds"})
-    found: WholeLedger = build_adapter("ledger", "postgres", {**options, "url": url, "tenant": settings.tenant}, io)
+    options = {**options, "url": url, "tenant": settings.tenant}
+    found: WholeLedger = build_adapter("ledger", "postgres", options, io, encryption_keys_of(settings, io))
     return found
+
+
+def encryption_keys_of(settings: Settings, io: Io) -> EncryptionKeys | None:
+    """Return the keys that settings say the store is encrypted with; None where it is not."""
+    source = settings.store.encryption_key
+    if source is None:
+        return None
+    if (file := _store_key_file(settings)) is not None and source == f"file:{file}":
+        raise ConfigError(
+            f"store.encryption_key names the file of store.key, {file}", hint="choose another file for one of them"
+        )
+    made: EncryptionKeys = build_adapter("encryption", "keys", {"source": source}, io)
+    return made
+
+
+def encrypted_files_of(settings: Settings, io: Io) -> Any:
+    """Return what writes and reads files that are encrypted if the store is."""
+    return load_adapter("encryption", "files")(encryption_keys_of(settings, io))
+
+
+def _store_key_file(settings: Settings) -> Path | None:
+    """Return the file of the store's key, if it is in one."""
+    kind, _, where = (settings.store.key or "").partition(":")
+    if kind:
+        return Path(where) if kind == "file" else None
+    path = store_path(settings)
+    if path is None:
+        return None if postgres_url(settings) is None else DEFAULT_KEY_PATH
+    return path.with_name(f"{path.name}.key")
 
 
 def store_key_of(settings: Settings, io: Io) -> StoreKey:
     """Return the key of the store that settings name: by default in a file beside it, or in the operator's home."""
-    kind, _, where = (settings.store.key or "").partition(":")
-    path = store_path(settings)
-    options: dict[str, Any] = {}
-    if not kind and path is None and postgres_url(settings) is None:
-        kind = "process"
-    elif not kind:
-        kind, options = "file", {"path": DEFAULT_KEY_PATH if path is None else path.with_name(f"{path.name}.key")}
-    elif kind == "keyring":
+    if (file := _store_key_file(settings)) is not None:
+        in_file: StoreKey = build_adapter("key", "file", {"path": file}, io, encryption_keys_of(settings, io))
+        return in_file
+    kind, _, where = (settings.store.key or "process:").partition(":")
+    options: dict[str, Any] = {} if kind == "process" else {kind: where}
+    if kind == "keyring":
         service, _, name = where.partition("/")
         options = {"service": service, "name": name}
-    else:
-        options = {"path" if kind == "file" else kind: where}
     made: StoreKey = build_adapter("key", kind, options, io)
     return made
 
@@ -164,9 +193,37 @@ def _build_index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
         return local
     from memstone.engine.transfer.mirror import MirroredIndex
 
-    store = build_adapter("vectors", chosen.provider, chosen.config, io)
+    store = vector_store_of(settings, io)
     embedded: VectorIndex = build_adapter("index", where, {}, io, ledger)
     return MirroredIndex(ledger, store, chosen.collection_name, io, embedded)
+
+
+def vector_store_of(settings: Settings, io: Io) -> VectorStore:
+    """Return the separate vector store that settings name, by itself."""
+    chosen = settings.vector_store
+    more = (encryption_keys_of(settings, io),) if _encrypts_own_file(chosen.provider) else ()
+    made: VectorStore = build_adapter("vectors", chosen.provider, chosen.config, io, *more)
+    return made
+
+
+def _encrypts_own_file(provider: str) -> bool:
+    """Return whether a vector store writes a file of its own and can encrypt it."""
+    return bool(getattr(load_adapter("vectors", provider), "encrypts_file", False))
+
+
+def _build_graph(settings: Settings, io: Io, ledger: Ledger) -> GraphMirror | None:
+    chosen = settings.graph_store
+    if chosen.provider == "local":
+        if chosen.config:
+            raise ConfigError(
+                "graph_store.provider is local, which has no options",
+                hint='name the database, for example {"provider": "neo4j", "config": {"url": "bolt://localhost:7687"}}',
+            )
+        return None
+    from memstone.engine.transfer.graph_mirror import MirroredGraph
+
+    store = build_adapter("graph", chosen.provider, chosen.config, io)
+    return MirroredGraph(ledger, store, chosen.collection_name, io)
 
 
 def _build_embedder(settings: Settings, io: Io, embedder: EmbedderLike | None) -> Embedder | None:

@@ -31,6 +31,7 @@ from memstone.sections import (
     EmbedderSettings,
     ExtractSettings,
     GraphSettings,
+    GraphStoreSettings,
     HistorySettings,
     LimitSettings,
     LlmSettings,
@@ -46,6 +47,7 @@ from memstone.sections import (
 )
 from memstone.sections_policy import IdentitySettings, InjectSettings, PolicySettings, QuotaSettings
 from memstone.sections_service import GatewaySettings, ServerSettings
+from memstone.setting_errors import format_validation_error, suggest_hint
 
 DEFAULT_PATH: Final = Path("~/.memstone/memstone.db")
 DEFAULT_KEY_PATH: Final = Path("~/.memstone/store.key")
@@ -67,6 +69,7 @@ class Settings(SettingsSection):
     llm: LlmSettings | None = None
     reranker: Provider | None = None
     vector_store: VectorStoreSettings = VectorStoreSettings()
+    graph_store: GraphStoreSettings = GraphStoreSettings()
     history: HistorySettings = HistorySettings()
     embedding_cache: CacheSettings = CacheSettings()
     limits: LimitSettings = LimitSettings()
@@ -119,9 +122,8 @@ class Settings(SettingsSection):
         try:
             return cls.model_validate(dict(values))
         except (ValidationError, TypeError, ValueError) as error:
-            raise ConfigError(
-                f"configuration: {format_validation_error(error, variables)}", hint=_error_hint(error)
-            ) from None
+            found = format_validation_error(error, variables, cls)
+            raise ConfigError(f"configuration: {found}", hint=suggest_hint(error)) from None
 
     @classmethod
     def load(cls, path: str | Path | None = None, env: Mapping[str, str] | None = None) -> Settings:
@@ -272,36 +274,6 @@ def _default_path() -> Path:
             hint="`memstone adopt` moves it; to use it where it is, set --db or store.url",
         )
     return path
-
-
-def format_validation_error(error: Exception, variables: Mapping[str, list[str]] | None = None) -> str:
-    """Return the first complaints of a validation, without the values, which may be secrets.
-
-    ``variables`` are those that named a setting: one that is complained about is named too.
-    """
-    if not isinstance(error, ValidationError):
-        return str(error)
-    return "; ".join(
-        f"{_format_location(one['loc'], variables or {})}: {_error_message(one)}" for one in error.errors()[:3]
-    )
-
-
-def _format_location(loc: tuple[int | str, ...], variables: Mapping[str, list[str]]) -> str:
-    steps = list(map(str, loc))
-    named = [name for name, path in variables.items() if steps and all(map(str.__eq__, steps, path))]
-    return (".".join(steps) or "settings") + (f" ({', '.join(named)})" if named else "")
-
-
-def _error_message(one: Any) -> str:
-    cause = one.get("ctx", {}).get("error")
-    return cause.message if isinstance(cause, ConfigError) else str(one["msg"])
-
-
-def _error_hint(error: Exception) -> str:
-    """Return what a validator says that one should do, else where to look."""
-    found = error.errors() if isinstance(error, ValidationError) else []
-    causes = (one.get("ctx", {}).get("error") for one in found)
-    return next((one.hint for one in causes if isinstance(one, ConfigError)), "see docs/configuration.md")
 
 
 def _without_secrets(url: str) -> str:

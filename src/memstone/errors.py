@@ -22,6 +22,7 @@
     ├─ QuotaExceeded(quota, limit)   a quota is used up
     ├─ BackendError(kind, name)      a service that Memstone uses
     │  ├─ VectorStoreError
+    │  ├─ GraphStoreError
     │  ├─ BackendUnavailable         (retryable)
     │  ├─ BackendTimeout(TimeoutError)
     │  ├─ BackendRejected
@@ -42,6 +43,7 @@
        ├─ StorageReadOnly
        ├─ StorageFull
        ├─ StorageBusy                (retryable)
+       ├─ EncryptionError            the key is missing or wrong, or the store is not encrypted as configured
        └─ Corrupted
 
 A class's default ``code`` is stable and is what the command line and the server map to
@@ -213,6 +215,12 @@ class VectorStoreError(BackendError):
     code = "vector_store"
 
 
+class GraphStoreError(BackendError):
+    """The graph database failed."""
+
+    code = "graph_store"
+
+
 class BackendUnavailable(BackendError):
     """The service cannot be reached; ``retry_after`` is how many seconds it asks to wait, if it does."""
 
@@ -374,6 +382,13 @@ class StorageBusy(StorageError):
     code = "storage_busy"
     retryable = True
     default_hint = "try again; if it keeps happening, look for a process with a long transaction"
+
+
+class EncryptionError(StorageError):
+    """The key of an encrypted store is missing or wrong, or the store is not encrypted as configured."""
+
+    code = "encryption"
+    default_hint = "restore the key from your copy of it; nothing was changed"
 
 
 class Corrupted(StorageError):

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+EncryptionState: TypeAlias = Literal["encrypted", "plain", "memory", "server"]
+"""Whether the database is encrypted on disk, or who sees to that."""
+
 LayerName: TypeAlias = Literal["identity", "fact", "episode", "turn"]
 """What sort of memory it is: who somebody is, a fact, the digest of a session, or what was said word for word."""
 

@@ -26,7 +26,12 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("vectors", "faiss"): ("memstone.adapters.vectors.faiss:FaissStore", "faiss"),
     ("vectors", "milvus"): ("memstone.adapters.vectors.milvus:MilvusStore", "milvus"),
     ("vectors", "redis"): ("memstone.adapters.vectors.redis:RedisStore", "redis"),
+    ("vectors", "weaviate"): ("memstone.adapters.vectors.weaviate:WeaviateStore", ""),
+    ("vectors", "pinecone"): ("memstone.adapters.vectors.pinecone:PineconeStore", ""),
+    ("vectors", "azure_ai_search"): ("memstone.adapters.vectors.azure_ai_search:AzureSearchStore", ""),
     ("vectors", "pgvector"): ("memstone.adapters.vectors.pgvector:PgVectorStore", "postgres"),
+    ("graph", "neo4j"): ("memstone.adapters.graph.neo4j:Neo4jStore", "neo4j"),
+    ("graph", "falkordb"): ("memstone.adapters.graph.falkordb:FalkorDbStore", "falkordb"),
     ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
     ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
     ("embedder", "ollama"): ("memstone.adapters.embed.ollama:OllamaEmbedder", ""),
@@ -85,12 +90,21 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("key", "file"): ("memstone.adapters.store_key:FileKey", ""),
     ("key", "keyring"): ("memstone.adapters.store_key:KeyringKey", "keyring"),
     ("key", "command"): ("memstone.adapters.store_key:CommandKey", ""),
+    ("key", "env"): ("memstone.adapters.store_key:EnvKey", ""),
     ("key", "process"): ("memstone.adapters.store_key:ProcessKey", ""),
+    ("encryption", "keys"): ("memstone.adapters.encryption_keys:SourcedKeys", ""),
+    ("encryption", "files"): ("memstone.adapters.encrypted_files:EncryptedFiles", "encryption"),
+    ("encryption", "encrypt"): ("memstone.adapters.sqlite.encryption:encrypt_store", "encryption"),
+    ("encryption", "decrypt"): ("memstone.adapters.sqlite.encryption:decrypt_store", "encryption"),
+    ("encryption", "rotate"): ("memstone.adapters.sqlite.encryption:rekey_store", "encryption"),
+    ("encryption", "save"): ("memstone.adapters.encryption_keys:write_key_copy", ""),
     ("curator", "local"): ("memstone.adapters.embed.curator:LocalCurator", ""),
     ("language", "en"): ("memstone.language.en.english:English", ""),
     ("language", "neutral"): ("memstone.language.neutral:Neutral", ""),
     ("sealing", "aes-gcm"): ("memstone.adapters.store_key:AesGcm", "server"),
     ("clock", "system"): ("memstone.adapters.clock:SystemClock", ""),
+    ("chat", "service"): ("memstone.adapters.vendors:find_chat_service", ""),
+    ("chat", "services"): ("memstone.adapters.vendors:list_chat_services", ""),
     ("source", "sqlite"): ("memstone.adapters.sources.sqlite_source:SqliteSource", ""),
 }
 """(kind, name) -> where the class is, and the extra that brings what it needs."""
@@ -104,6 +118,7 @@ OTHER_NAMES: Final[dict[tuple[str, str], str]] = {
     ("llm", "claude"): "anthropic",
     ("llm", "google"): "gemini",
     ("reranker", "cross_encoder"): "local",
+    ("vectors", "azure_search"): "azure_ai_search",
 }
 """Names by which others know what is built in."""
 
@@ -117,7 +132,7 @@ NOT_SHIPPED: Final[dict[tuple[str, str], tuple[str, str]]] = {
 
 _INTERNAL: Final = frozenset({"callable", "guarded"})
 """Names for what is passed as an object, or wrapped around another one."""
-_CALLED: Final = {"vectors": "vector store"}
+_CALLED: Final = {"vectors": "vector store", "graph": "graph store"}
 
 
 def builtin_names(kind: str) -> list[str]:
@@ -127,7 +142,7 @@ def builtin_names(kind: str) -> list[str]:
 
 def _configurable_names(kind: str) -> list[str]:
     """Return the names that a configuration may give."""
-    more = {"local"} if kind == "vectors" else set()  # vectors in the ledger are no store of their own
+    more = {"local"} if kind in _CALLED else set()  # what lies in the ledger is no store of its own
     return sorted({*builtin_names(kind), *more} - _INTERNAL)
 
 

@@ -26,6 +26,9 @@ class SettingsSection(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
+_KEY_PLACE: Final = r"^(file:.+|keyring:[^/]+/.+|command:.+|env:[A-Za-z_][A-Za-z0-9_]*)$"
+
+
 class StoreSettings(SettingsSection):
     """``url``: ``sqlite:///path``, ``memory:`` or ``postgresql://…``; ``durable`` waits for the disk on every write.
 
@@ -33,14 +36,17 @@ class StoreSettings(SettingsSection):
     what can be read of it can be saved. ``reserve_mb`` must stay free on the disk of a file: beyond that nothing is
     added, so that deleting, erasing and everybody else on that disk still have room. ``key`` says where the key is kept
     that signs backups and seals the keys of providers: ``file:PATH``, ``keyring:SERVICE/NAME`` or ``command:PROGRAM AND
-    ARGUMENTS``. The others are for PostgreSQL: how many connections a process holds, and how long a statement may take.
+    ARGUMENTS``, or ``env:NAME``. ``encryption_key`` says the same of the keys that the store is encrypted with, and
+    everything that Memstone writes beside it; without it nothing is encrypted. The others are for PostgreSQL: how many
+    connections a process holds, and how long a statement may take.
     """
 
     url: str | None = Field(default=None, repr=False)  # it may hold a password
     durable: bool = True
     check: bool = True
     reserve_mb: int = Field(default=64, ge=0)
-    key: str | None = Field(default=None, repr=False, pattern=r"^(file:.+|keyring:[^/]+/.+|command:.+)$")
+    key: str | None = Field(default=None, repr=False, pattern=_KEY_PLACE)
+    encryption_key: str | None = Field(default=None, repr=False, pattern=_KEY_PLACE)
     pool_size: int = Field(default=10, ge=1)
     statement_seconds: float = Field(default=60.0, gt=0)
 
@@ -94,6 +100,13 @@ class EmbedderSettings(Provider):
 
 class VectorStoreSettings(Provider):
     """Where nearest neighbours are looked for; ``local`` is in this process, over the ledger."""
+
+    provider: str = "local"
+    collection_name: str = Field(default="memories", min_length=1)
+
+
+class GraphStoreSettings(Provider):
+    """Where entities and relations are kept besides the ledger; ``local`` is in the ledger alone."""
 
     provider: str = "local"
     collection_name: str = Field(default="memories", min_length=1)

@@ -69,6 +69,17 @@ class AccountSettings(SettingsSection):
     failures: int = Field(default=100, ge=1)
 
 
+class ConsoleSettings(SettingsSection):
+    """The web console at ``/``: whether it is served, how long a sign-in lasts, and a one-time link before it is used.
+
+    Somebody who signs in with an account stays signed in no longer than their session lasts.
+    """
+
+    enabled: bool = True
+    session_hours: float = Field(default=12.0, gt=0, le=720)
+    link_minutes: float = Field(default=10.0, gt=0, le=1_440)
+
+
 class ServerSettings(SettingsSection):
     """``memstone serve``.
 
@@ -97,6 +108,7 @@ class ServerSettings(SettingsSection):
     quota: UserQuotaSettings = UserQuotaSettings()
     failed_logins: FailureSettings = FailureSettings()
     accounts: AccountSettings = AccountSettings()
+    console: ConsoleSettings = ConsoleSettings()
     log: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     mcp_remote: bool = False

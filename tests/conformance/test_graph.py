@@ -10,11 +10,15 @@ import pytest
 from memstone.engine.learn.graph_llm import graph_of
 from memstone.engine.recall.graph import (
     MOST,
+    Bridge,
+    GraphConnections,
+    build_bridges,
     build_edges,
+    choose_connected,
     compute_boosts,
+    find_connections,
     read_entities,
     read_relations,
-    search_by_entities,
 )
 from memstone.errors import LlmUnavailable, MemstoneError
 from memstone.model.memory import EntityFound, RelationRow
@@ -27,6 +31,10 @@ from tests.conformance.graph_world import ALICE, BOB, LATER, NOW, GraphWorld, in
 both_modes = pytest.mark.parametrize("mode", MODES)
 
 
+async def boosts(world: GraphWorld, query: str, scope: Scope = ALICE) -> dict[int, float]:
+    return dict((await find_connections(world.parts, query, scope)).boosts)
+
+
 @both_modes
 @pytest.mark.req("N-36")
 def test_a_question_points_to_the_memories_that_speak_of_whom_it_names(mode: str) -> None:
@@ -34,10 +42,10 @@ def test_a_question_points_to_the_memories_that_speak_of_whom_it_names(mode: str
         record = await world.add("Anna bakes bread.")
         await world.add("Felix bakes cakes.")
         await world.add("Anna sells shoes.", BOB)
-        assert await search_by_entities(world.parts, "What does Anna like?", ALICE) == [(record.seq, MOST)]
-        assert await search_by_entities(world.parts, "what does anna like?", ALICE) == [(record.seq, MOST)]
-        assert await search_by_entities(world.parts, "What does Annabel like?", ALICE) == []
-        assert await search_by_entities(world.parts, "how are you?", ALICE) == []
+        assert await boosts(world, "What does Anna like?", ALICE) == {record.seq: MOST}
+        assert await boosts(world, "what does anna like?", ALICE) == {record.seq: MOST}
+        assert await boosts(world, "What does Annabel like?", ALICE) == {}
+        assert await boosts(world, "how are you?", ALICE) == {}
 
     in_world(mode, scenario)
 
@@ -48,7 +56,7 @@ def test_one_hop_over_relations_counts_for_half(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         stated = await world.add("Anna works at Contoso.")
         about = await world.add("Contoso sells lamps.")
-        found = dict(await search_by_entities(world.parts, "What does Anna sell?", ALICE))
+        found = await boosts(world, "What does Anna sell?", ALICE)
         assert found[stated.seq] == MOST
         assert 0 < found[about.seq] <= MOST / 2
 
@@ -60,7 +68,7 @@ def test_the_user_is_no_way_from_one_thing_to_another(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         await world.add("I use Docker.")
         other = await world.add("I live in Oslo.")
-        assert other.seq not in dict(await search_by_entities(world.parts, "Tell me about Docker", ALICE))
+        assert other.seq not in (await boosts(world, "Tell me about Docker", ALICE))
 
     in_world(mode, scenario)
 
@@ -71,7 +79,7 @@ def test_a_question_for_my_sister_finds_her_by_her_name(mode: str) -> None:
         await world.add("My sister Zuzanna is tall.")
         wanted = await world.add("Zuzanna teaches Latin.")
         await world.add("My brother Felix repairs cars.")
-        found = dict(await search_by_entities(world.parts, "what does my sister do for a living?", ALICE))
+        found = await boosts(world, "what does my sister do for a living?", ALICE)
         assert found[wanted.seq] > 0
         assert len(found) == 2
 
@@ -82,8 +90,8 @@ def test_a_question_for_my_sister_finds_her_by_her_name(mode: str) -> None:
 def test_an_agent_reaches_the_names_in_memories_it_shares(mode: str) -> None:
     async def scenario(world: GraphWorld) -> None:
         shared = await world.add("Anna bakes bread.", Scope(user_id="alice", agent_id="bot"))
-        assert dict(await search_by_entities(world.parts, "Who is Anna?", Scope(agent_id="bot"))).keys() == {shared.seq}
-        assert await search_by_entities(world.parts, "Who is Anna?", Scope(agent_id="cat")) == []
+        assert (await boosts(world, "Who is Anna?", Scope(agent_id="bot"))).keys() == {shared.seq}
+        assert await boosts(world, "Who is Anna?", Scope(agent_id="cat")) == {}
 
     in_world(mode, scenario)
 
@@ -91,12 +99,22 @@ def test_an_agent_reaches_the_names_in_memories_it_shares(mode: str) -> None:
 @pytest.mark.req("N-36")
 def test_the_more_memories_name_something_the_less_a_mention_is_worth() -> None:
     def gain(count: int) -> float:
-        return dict(compute_boosts({"e": 1.0}, {"e": range(count)})).get(0, 0.0)
+        return compute_boosts({"e": 1.0}, {"e": range(count)}).get(0, 0.0)
 
     assert [gain(1), gain(2)] == [0.5, 0.5 / 1.001]
     assert gain(101) == pytest.approx(0.5 / 11)
     assert gain(10_000) == 0.0
-    assert max(gain for _, gain in compute_boosts({"a": 1.0, "b": 1.0}, {"a": [1], "b": [1, 2]})) == MOST
+    assert max(compute_boosts({"a": 1.0, "b": 1.0}, {"a": [1], "b": [1, 2]}).values()) == MOST
+
+
+@pytest.mark.req("C-58.35", "C-29")
+def test_a_step_counts_where_one_of_the_best_hits_takes_it() -> None:
+    mentioned = {"anna": [1, 2], "contoso": [2, 3, 4], "oslo": list(range(2, 30))}
+    (step,) = build_bridges([("anna", "contoso"), ("anna", "oslo"), ("anna", "nobody")], mentioned)
+    assert step == Bridge(frozenset({2}), (3, 4)), "a name in many memories leads nowhere in particular"
+    found = GraphConnections(bridges=[step])
+    assert choose_connected(found, [9, 2, 8]) == {3, 4}
+    assert choose_connected(found, [9, 1, 8]) == set()
 
 
 def row(target: str, at: str, seq: int, relation: str = "lives_in", to: str | None = None) -> RelationRow:
@@ -128,7 +146,6 @@ def test_what_is_known_can_be_listed(mode: str) -> None:
             "Anna": 2,
             "Oslo": 1,
             "Rome": 1,
-            "user": 0,
         }
         answer = {
             (one["source"], one["relation"], one["target"]): one["valid_to"]
@@ -199,9 +216,7 @@ def test_a_model_calls_two_tools_and_what_the_text_does_not_bear_out_is_dropped(
             ("user", "person"),
         }
         await world.add(TEXT, found=found)
-        assert {"quux labs": "organization", "mirela": "person", "user": "person"}.items() <= (
-            await world.names()
-        ).items()
+        assert await world.names() == {"quux labs": "organization", "mirela": "person"}, "the user is no entity to list"
         assert await graph(world) == found  # the answer is remembered
 
     in_world(mode, scenario, llm=llm)

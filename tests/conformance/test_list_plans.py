@@ -99,6 +99,15 @@ def test_a_list_begins_with_the_few_rows_that_its_conditions_name(
     assert index in next(step for step in steps if step.startswith("SEARCH")), steps
 
 
+@pytest.mark.parametrize("extra", [None, Condition("origin", Op.EQ, "user"), Condition("link_origin", Op.EQ, "direct")])
+def test_the_most_salient_of_one_user_are_not_looked_for_among_all(
+    database: sqlite3.Connection, extra: Condition | None
+) -> None:
+    where = where_visible(USER, NOW, extra=extra)
+    steps = plan(database, lambda table, where: table.salient(where, limit=10), where)
+    assert not [step for step in steps if reads_all_of_a_tenant(step)], steps
+
+
 @pytest.mark.parametrize(
     "where", [where_visible(USER, NOW), And((where_visible(AGENT, NOW), Condition("seq", Op.GT, 7)))]
 )

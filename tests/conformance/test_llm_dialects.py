@@ -129,7 +129,7 @@ def test_the_official_client_gets_no_answer_from_a_fake_that_stops(dialect: Dial
 
 @both
 @every
-@pytest.mark.req("C-40", "C-48", "C-48.1", "S-18")
+@pytest.mark.req("C-40", "C-48", "C-48.1", "C-58.40", "S-18")
 @pytest.mark.parametrize(("prompt", "answer", "reply"), ROUND_TRIPS)
 def test_ours_makes_the_round_trip(
     mode: str, dialect: Dialect, prompt: Prompt, answer: WireAnswer, reply: Reply

@@ -321,7 +321,7 @@ def test_the_readme_has_an_example_and_commands_that_run(home: Path) -> None:
         ("```console\n$ memstone no-such-command\n```\n", "page:2 memstone no-such-command"),
         ("```console\n$ make no-such-target\n```\n", "no make no-such-target"),
         ("```console\n$ rm -rf everything\n```\n", "page:2 cannot run 'rm -rf everything'"),
-        ("```toml\n[store]\nurI = 'sqlite:///a.db'\n```\n", "store.urI: Extra inputs"),
+        ("```toml\n[store]\nurI = 'sqlite:///a.db'\n```\n", "there is no setting store.urI: did you mean store.url?"),
         ("```bash\nmemstone demo\n```\n", "page:2 is in 'bash', which nothing here can run"),
     ],
 )

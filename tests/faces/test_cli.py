@@ -173,7 +173,7 @@ def test_explain_shows_the_parts_of_a_score_as_columns(cli: Cli) -> None:
     plain = cli("search", "Oslo", "--user", "alice").out
     explained = cli("search", "Oslo", "--user", "alice", "--explain").out
     assert plain.split()[:2] == ["SCORE", "ID"]
-    assert explained.split()[:4] == ["SCORE", "KEYWORD", "SEMANTIC", "ID"]
+    assert explained.split()[:5] == ["SCORE", "KEYWORD", "SEMANTIC", "ENTITY", "ID"]
     assert explained.splitlines()[1].split()[1] == "1.000"
 
 
@@ -339,7 +339,9 @@ def test_the_reference_notices_a_new_option_and_a_new_command() -> None:
 def _summaries(group: click.Group) -> Iterator[str]:
     """What ``--help`` of a group shows of its commands on a terminal of 80 columns, and what theirs show."""
     output = group.get_help(click.Context(group, terminal_width=80))
-    yield from output.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
+    _, _, listed = output.partition("--help " if group is memstone else "\nCommands:\n")
+    lines = [line for line in listed.partition("\n  Examples:\n")[0].splitlines()[group is memstone :] if line]
+    yield from (line for line in lines if line.startswith(" "))
     for command in group.commands.values():
         if isinstance(command, click.Group):
             yield from _summaries(command)

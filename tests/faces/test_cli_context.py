@@ -167,8 +167,8 @@ def test_explain_has_a_column_for_each_part_there_is_in_the_order_they_come_abou
     cli.environ("MEMSTONE_RECALL__DECAY_DAYS", "30")
 
     table = cli("search", "What did Ada paint?", "--user", "alice", "--explain").out.splitlines()
-    assert table[0].split()[:6] == ["SCORE", "KEYWORD", "SEMANTIC", "SPEAKER", "ASKING", "DECAY"]
-    texts, asked = (line.split()[:6] for line in table[1:])
+    assert table[0].split()[:7] == ["SCORE", "KEYWORD", "SEMANTIC", "SPEAKER", "ASKING", "ENTITY", "DECAY"]
+    texts, asked = (line.split()[:7] for line in table[1:])
     assert (texts[3], texts[4]) == ("1.000", "-")
     assert (asked[3], asked[4]) == ("-", "1.000")
     assert "SPEAKER  MEMORY" in table[0]
@@ -184,7 +184,7 @@ def test_on_a_narrow_terminal_the_parts_of_a_score_stay_and_the_id_gives_way(tmp
     on_terminal(tmp_path, "add", "I live in Oslo, close to the harbour", "--no-infer", "--user", "alice")
     explained = ANSI.sub("", on_terminal(tmp_path, "search", "Oslo", "--user", "alice", "--explain"))
     plain = ANSI.sub("", on_terminal(tmp_path, "search", "Oslo", "--user", "alice"))
-    assert explained.split()[:4] == ["SCORE", "KEYWORD", "SEMANTIC", "MEMORY"]
+    assert explained.split()[:5] == ["SCORE", "KEYWORD", "SEMANTIC", "ENTITY", "MEMORY"]
     assert plain.split()[:2] == ["SCORE", "ID"]
 
 

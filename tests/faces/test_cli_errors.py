@@ -24,7 +24,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
-        (["bogus"], "No such command 'bogus'.", "see `memstone --help`"),
+        (["bogus"], "there is no command 'bogus'", "see `memstone --help`"),
         (["list", "--user", "a", "--limit", "x"], "'x' is not a valid integer", "see `memstone list --help`"),
         (["list", "--user", "a", "--limit", "0"], "limit must be a whole number", "to count, call get_all"),
         (["list", "--user", "a", "--limit", "10001"], "limit must be a whole number", "several pages"),

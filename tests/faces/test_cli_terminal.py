@@ -4,11 +4,14 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from memstone.cli import terminal
 from memstone.cli.terminal import Column, TextTable, display_width, escape_control_chars, wrap_text
+from tests.patience import LONG
 
 pty = pytest.importorskip("pty")
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -110,3 +113,25 @@ def test_harmless_text_stays_and_harmful_characters_are_shown() -> None:
     assert escape_control_chars("Grüße aus 東京 👩‍👧") == "Grüße aus 東京 👩‍👧"
     assert escape_control_chars("a\tb\nc\u2028d") == "a b c d"
     assert escape_control_chars("\x1b]0;title\x07") == r"\x1b]0;title\x07"
+
+
+def test_what_takes_long_says_so_until_it_is_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "_QUIET_SECONDS", 0.01)
+    shown = ""
+    with terminal.WaitNotes("starting", always=True):
+        end = time.monotonic() + LONG
+        while "starting, 0 s ..." not in shown and time.monotonic() < end:
+            shown += capsys.readouterr().err
+    assert shown.startswith("starting, 0 s ...\n")
+    with terminal.WaitNotes("working"):
+        time.sleep(0.1)
+    assert "working" not in capsys.readouterr().err, "nobody looks"
+
+
+def test_ids_are_short_on_a_terminal_and_whole_elsewhere() -> None:
+    table = TextTable([Column("ID", is_id=True), Column("MEMORY", grows=True)])
+    table.add("3f2a91c0-77de-4a1b-8c00-0123456789ab", "User lives in Oslo.")
+    assert list(table.lines(60, plain))[1] == "3f2a91c0-77de  User lives in Oslo."
+    assert "0123456789ab" in list(table.lines(None, plain))[1]

@@ -92,8 +92,8 @@ async def test_the_best_comes_first_with_scores_between_nothing_and_one(face: Fa
     best = answer["results"][0]["score_parts"]
     assert best["keyword"] == 1.0
     assert 0 < best["semantic"] <= 1
-    covered = 1.0  # it holds every word of the question
-    assert answer["results"][0]["score"] == pytest.approx(((covered + best["semantic"]) / 2) ** 0.5, abs=1e-6)
+    covered, named = 1.0, 0.1 * best["entity"]  # it holds every word of the question, and the name in it
+    assert answer["results"][0]["score"] == pytest.approx(((covered + best["semantic"] + named) / 2) ** 0.5, abs=1e-6)
     assert "score_parts" not in (await face.search("dog", user_id="alice"))["results"][0]
 
 

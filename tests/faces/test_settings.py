@@ -18,7 +18,21 @@ from tests.faces.harness import ANYWHERE, FACES, ON_DISK, Face, Opens, texts
 from tests.patience import LONG
 from tests.postgres.server import Server
 
-STORES = ("chroma", "elasticsearch", "faiss", "local", "memory", "milvus", "opensearch", "pgvector", "qdrant", "redis")
+STORES = (
+    "azure_ai_search",
+    "chroma",
+    "elasticsearch",
+    "faiss",
+    "local",
+    "memory",
+    "milvus",
+    "opensearch",
+    "pgvector",
+    "pinecone",
+    "qdrant",
+    "redis",
+    "weaviate",
+)
 
 
 @pytest.fixture

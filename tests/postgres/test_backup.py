@@ -15,7 +15,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.postgres import migrations
-from memstone.errors import Corrupted, Forbidden, InvalidInput, MemstoneError
+from memstone.errors import Corrupted, EncryptionError, Forbidden, InvalidInput, MemstoneError
 from memstone.results import BackupErasure, ErasureReport
 from tests.postgres.server import APP, Server
 
@@ -297,3 +297,30 @@ def test_a_copy_is_not_put_back_into_another_kind_of_store(memory: Memory, targe
         other.admin.backups.restore(target)
 
     assert "memstone copy" in caught.value.hint
+
+
+@pytest.mark.req("N-30")
+def test_a_backup_is_encrypted_if_a_key_is_set(postgres: Server, tmp_path: Path) -> None:
+    word = "Zanzibarquay"
+    store = {"url": postgres.fresh(), "encryption_key": f"file:{tmp_path / 'keys' / 'key'}"}
+    store["key"] = f"file:{tmp_path / 'store.key'}"
+    with Memory({"store": store, "embedder": {"provider": "hash"}}) as memory:
+        memory.add(f"I live in {word}", user_id="alice", infer=False)
+        made = memory.admin.backups.create(tmp_path / "a.backup")
+        assert made["encryption"]["cipher"] == "aes-256-gcm"
+        assert word.encode() not in (tmp_path / "a.backup").read_bytes()
+        assert memory.admin.check()["encryption"]["state"] == "server"
+        assert memory.admin.check()["encryption"]["files"]
+        memory.add("I moved", user_id="alice", infer=False)
+        assert memory.admin.backups.restore(tmp_path / "a.backup")["origin"] == "ours"
+        assert [one["memory"] for one in memory.get_all(user_id="alice")["results"]] == [f"I live in {word}"]
+        memory.admin.erase(user_id="alice")
+        assert memory.admin.backups.verify(tmp_path / "a.backup")["tables"]["memories"] == 0
+    assert (tmp_path / "store.key").read_text().startswith("sealed:")
+    del store["encryption_key"]
+    store["key"] = f"file:{tmp_path / 'other.key'}"
+    with (
+        Memory({"store": store, "embedder": {"provider": "hash"}}) as memory,
+        pytest.raises(EncryptionError, match="is encrypted"),
+    ):
+        memory.admin.backups.verify(tmp_path / "a.backup")

@@ -155,11 +155,11 @@ def test_a_key_that_makes_no_sense_is_not_made(world: World, wrong: dict[str, ob
 def test_who_reaches_the_same_is_given_the_same_memory_until_its_parts_change(world: World) -> None:
     door, engine = world.app.state.memstone.doorkeeper, world.app.state.memstone.memory.engine
     key = ApiKey("default", "one", "", "", subjects=Subjects(user_id="alice"))
-    first = door._caller(key).memory
-    assert door._caller(replace(key, id="two")).memory is first
-    assert door._caller(replace(key, subjects=Subjects(user_id="bob"))).memory is not first
+    first = door.caller_for(key).memory
+    assert door.caller_for(replace(key, id="two")).memory is first
+    assert door.caller_for(replace(key, subjects=Subjects(user_id="bob"))).memory is not first
     engine.runtime = replace(engine.runtime)
-    assert door._caller(key).memory is not first
+    assert door.caller_for(key).memory is not first
 
 
 def test_without_a_key_whoever_runs_the_service_reaches_its_tenant_from_this_machine() -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from memstone import AsyncMemory, Client, Memory
 from memstone.cli.arguments import Arguments
+from memstone.cli.banner import ServiceAddress, client_host
 from memstone.cli.run import run_command
 from memstone.cli.serve import _KeyPrinter, _print_startup_help
 from memstone.config import Settings
@@ -31,6 +32,7 @@ from tests.server.world import World
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
+HERE = ServiceAddress("http://127.0.0.1:8420", "me")
 HASH = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 
 
@@ -142,9 +144,10 @@ def test_what_the_service_says_when_it_starts_can_be_pasted(tmp_path: Path) -> N
         port = int(url.rsplit(":", 1)[1])
         printed = io.StringIO()
         with redirect_stdout(printed):
-            _print_startup_help(Settings.of({**config, "server": {"port": port}}), key, _KeyPrinter())
+            settings = Settings.of({**config, "server": {"port": port}})
+            _print_startup_help(settings, ServiceAddress(url, "alice"), key, _KeyPrinter())
         lines = printed.getvalue().splitlines()
-        shell, asks, opens = lines[lines.index("") + 1 : -1]
+        shell, asks, opens = lines[lines.index("Try it, in another terminal:") + 1 :][:3]
         assert [line for line in lines if key in line] == [f"export MEMSTONE_KEY={key}"]  # once, and in no command
 
         added = httpx2.request(**_request(shlex.split(shell.replace("$MEMSTONE_KEY", key))), timeout=LONG)
@@ -171,7 +174,7 @@ def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: 
     arguments = Arguments(config=str(file), db=str(other) if db else None)
     settings, printed = arguments.settings(), io.StringIO()
     with redirect_stdout(printed):
-        _print_startup_help(settings, None, _KeyPrinter(), arguments)
+        _print_startup_help(settings, HERE, None, _KeyPrinter(), arguments)
     code = shlex.split(printed.getvalue().splitlines()[-2])[-1]
     memory = code[code.index("print(") + 6 : code.index(".search(")]
     asked = f"from memstone import *; m = {memory}; print(m.settings.get()['preset'], m.stats()['memories'])"
@@ -194,7 +197,7 @@ def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: 
 def test_the_line_for_the_library_names_what_is_not_usual(config: dict[str, Any], line: str | None) -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _print_startup_help(Settings.of(config), None, _KeyPrinter())
+        _print_startup_help(Settings.of(config), HERE, None, _KeyPrinter())
     assert "secret" not in printed.getvalue()
     assert ("import Memory" in printed.getvalue()) is (line is not None)
     assert line is None or line in printed.getvalue()
@@ -211,11 +214,9 @@ def test_the_line_for_the_library_names_what_is_not_usual(config: dict[str, Any]
 def test_the_address_a_service_shows_can_be_asked(server: dict[str, Any], address: str) -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _print_startup_help(
-            Settings.of({"store": {"url": "postgresql://me:secret@db/memstone"}, "server": server}),
-            "rt_1_2",
-            _KeyPrinter(),
-        )
+        settings = Settings.of({"store": {"url": "postgresql://me:secret@db/memstone"}, "server": server})
+        where = ServiceAddress(f"http://{client_host(settings.server.host)}:{settings.server.port}", "me")
+        _print_startup_help(settings, where, "rt_1_2", _KeyPrinter())
     assert printed.getvalue().startswith(
         f"Memstone is listening on {address} and stores everything in postgresql://db/memstone"
     )
@@ -287,7 +288,7 @@ def test_a_service_that_cannot_set_up_its_log_shows_its_first_key(
 def test_the_line_of_a_service_that_has_a_key_takes_it_from_the_environment() -> None:
     printed = io.StringIO()
     with redirect_stdout(printed):
-        _print_startup_help(Settings.of({"store": {"url": "memory:"}}), None, _KeyPrinter())
+        _print_startup_help(Settings.of({"store": {"url": "memory:"}}), HERE, None, _KeyPrinter())
     (line,) = [line for line in printed.getvalue().splitlines() if line.startswith("curl ")]
     visible = subprocess.run(  # noqa: S603 - what our own command line prints
         ["/bin/sh", "-c", line.replace("curl", "printf '%s\\n'", 1)],

@@ -187,3 +187,19 @@ def test_a_key_that_may_only_read_spends_nothing_upstream(tmp_path: Path, path: 
         assert (refused.status_code, gate.upstream.seen) == (403, [])
         assert "`write` permission" in refused.text
         assert (asked(user_id="alice").status_code, len(gate.upstream.seen)) == (200, 1)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_key_that_the_upstream_refuses_is_not_taken_for_the_callers_own(gate: Gate, *, stream: bool) -> None:
+    gate.upstream.broken = [401]
+    with pytest.raises(openai.AuthenticationError) as refusal:
+        gate.openai(user_id="alice").chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "Hello"}], stream=stream
+        )
+    assert "no (the upstream 127.0.0.1 refused the key it was sent; the key of this service is valid)" in str(
+        refusal.value
+    )
+    wrong = openai.OpenAI(api_key="rt_wrong", base_url=f"{gate.url}/v1", max_retries=0)
+    with wrong as client, pytest.raises(openai.AuthenticationError) as own:
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hello"}])
+    assert "this key is not valid" in str(own.value)

@@ -45,11 +45,15 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stocked]:
         yield made
 
 
+CONSOLE = "console"
+"""The name of every page for people; they are for sessions, not for keys: see ``tests/console/test_refusals.py``."""
+
+
 def table(stocked: Stocked) -> Iterator[tuple[str, str, Any]]:
     """Every route: its method, its path as it is described, and itself."""
     for route in stocked.world.app.routes:
         assert isinstance(route, Route) or hasattr(route, "path_format"), f"{route!r} is no route this test knows"
-        if route.path not in OWN_PROTOCOL:
+        if route.path not in OWN_PROTOCOL and route.name != CONSOLE:
             for method in sorted(route.methods or ()):
                 yield method, route.path_format, route
 

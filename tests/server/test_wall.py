@@ -103,7 +103,8 @@ def test_every_answer_has_its_safety_headers(shared: World, path: str) -> None:
 
 
 def test_no_route_answers_without_its_safety_headers_and_nothing_is_kept_in_caches(shared: World) -> None:
-    routes = [route for route in shared.app.routes if isinstance(route, Route)]
+    # The pages of the console have stricter ones, which ``tests/console/test_refusals.py`` looks at.
+    routes = [route for route in shared.app.routes if isinstance(route, Route) and route.name != "console"]
     assert len(routes) > 100
     client = shared.anonymous()
     for route in routes:

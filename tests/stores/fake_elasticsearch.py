@@ -1,7 +1,8 @@
 """An Elasticsearch or OpenSearch server for ``WireServer``: as much of its interface as vectors need.
 
 It checks requests as the servers do: a zero vector, a vector of another size, an index name with a capital letter, a
-field that is not mapped and a query of the other server are refused.
+field that is not mapped and a query of the other server are refused. Vectors are rounded where the mapping does not say
+otherwise.
 """
 
 from __future__ import annotations
@@ -170,12 +171,18 @@ class FakeElasticsearch:
             raise _Refused(400, "illegal_argument_exception", "[num_candidates] cannot be less than [k]")
         self._check_vector(index, asked)
         where = knn.get("filter", {"match_all": {}})
+        rounds = not self.opensearch and index.fields["vector"].get("index_options", {}).get("type") != "hnsw"
         hits: list[dict[str, Any]] = [
-            {"_id": doc_id, "_score": (1.0 + _cosine(asked, one["vector"])) / 2.0, "_source": one}
+            {"_id": doc_id, "_score": _score(_cosine(asked, one["vector"]), rounds=rounds), "_source": one}
             for doc_id, one in index.docs.items()
             if "vector" in one and _holds(where, one, index)
         ]
         return sorted(hits, key=lambda hit: -hit["_score"])[: knn["k"]]
+
+
+def _score(cosine: float, *, rounds: bool) -> float:
+    """Give the score as the server does, which rounds vectors unless it is told not to."""
+    return round((1.0 + cosine) / 2.0, 2 if rounds else 12)
 
 
 def _cosine(one: list[float], other: list[float]) -> float:

@@ -29,19 +29,20 @@ def run_redis() -> Iterator[str]:
         command = [str(program), *options, "--loadmodule", str(module)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603 - our own
         try:
-            _wait_for(port, process)
+            wait_for_redis(port, process)
             yield f"redis://127.0.0.1:{port}"
         finally:
             process.terminate()
             process.wait(10)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+def wait_for_redis(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers."""
     with redis.Redis(port=port) as client:
         for _ in range(300):
             try:
                 client.ping()
-            except redis.ConnectionError:
+            except (redis.ConnectionError, redis.BusyLoadingError):
                 if process.poll() is not None:
                     raise RuntimeError(f"the server ended with {process.returncode}") from None
                 time.sleep(0.05)

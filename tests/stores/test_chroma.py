@@ -25,7 +25,7 @@ def url() -> Iterator[str]:
 
 
 @pytest.mark.system
-@pytest.mark.req("C-31", "C-32", "C-34", "C-39.1", "C-58.41", "C-59", "R-5", "R-27", "R-28", "X-19")
+@pytest.mark.req("C-31", "C-32", "C-35", "C-39.1", "C-58.41", "C-59", "R-5", "R-27", "R-28", "X-19")
 class TestChroma(VectorStoreSuite):
     """The whole contract over a server."""
 

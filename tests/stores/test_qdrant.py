@@ -28,7 +28,9 @@ def server() -> Iterator[WireServer]:
         yield running
 
 
-@pytest.mark.req("O-18", "O-20", "O-23", "C-31", "C-32", "C-34", "C-39.1", "C-59", "R-5", "R-27", "R-28", "X-19")
+@pytest.mark.req(
+    "O-18", "O-20", "O-23", "C-31", "C-32", "C-33", "C-34", "C-39.1", "C-59", "R-5", "R-27", "R-28", "X-19"
+)
 class TestQdrant(VectorStoreSuite):
     """The whole contract over the wire."""
 

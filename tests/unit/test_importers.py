@@ -50,7 +50,7 @@ def test_mem0_gives_text_time_speaker_and_metadata_and_no_ids() -> None:
     assert (work.text, work.occurred_at) == ("Works as a marine biologist", "2025-02-03T16:15:00.000000Z")
     assert work.metadata == {"source": "chat", "categories": ["professional_details"]}
     assert (trains.role, trains.name, source_item.role) == ("user", "Nora", "assistant")
-    assert permit.expires_at == "2024-02-01T00:00:00.000000Z"
+    assert permit.expires_at == "2024-02-02T00:00:00.000000Z"
     assert {item.owner.user_id for item in found.items} == {"nora"}
     assert found.skipped == {"empty": 1}
 

@@ -36,7 +36,6 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         "pydantic",
         "httpx2",
         "onnxruntime",
-        "tenacity",
         "click",
         "asyncio",
         "sqlite3",
@@ -88,6 +87,18 @@ def test_every_error_and_every_type_of_an_answer_is_public() -> None:
 def test_the_version_is_one() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     assert memstone.__version__ == project["version"]
+
+
+NOT_TOGETHER = {"litellm"}
+"""Extras that cannot be installed beside the others."""
+
+
+def test_the_extra_for_everything_names_every_extra_that_goes_together() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    (everything,) = extras["all"]
+    named = everything.removeprefix("memstone[").removesuffix("]").split(",")
+    assert named == sorted(extras.keys() - {"all"} - NOT_TOGETHER)
 
 
 def test_types_are_published() -> None:

@@ -10,24 +10,27 @@ import os
 import secrets
 import shlex
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from memstone.errors import ConfigError, Conflict, Corrupted, MissingExtra
+from memstone.errors import ConfigError, Conflict, Corrupted, EncryptionError, MissingExtra
 from memstone.ports.io import Io
+from memstone.ports.storage import EncryptionKeys
 
 # --- where the key of a store is kept ---------------------------------------------------------------------------------
 
 
-_KEY_BYTES: Final = 32
-_FORM: Final = "memstone-key-1 "
+KEY_BYTES: Final = 32
+KEY_FORM: Final = "memstone-key-1 "
 _LEAST_CHARS: Final = 32
 _SECONDS: Final = 30.0
 _NEW: Final = "`python -c 'import secrets; print(secrets.token_urlsafe(32))'` creates one"
 _ONLY_ME: Final = 0o600
 _MY_FOLDER: Final = 0o700
+_WRAPPING: Final = "the key of a store"
 
 
 class FileKeyConfig(BaseModel):
@@ -43,8 +46,9 @@ class FileKey:
 
     Config = FileKeyConfig
 
-    def __init__(self, config: FileKeyConfig, io: Io) -> None:
-        self._path, self._io = config.path.expanduser(), io
+    def __init__(self, config: FileKeyConfig, io: Io, keys: EncryptionKeys | None = None) -> None:
+        """With ``keys``, the file is encrypted like the store beside it."""
+        self._path, self._io, self._keys = config.path.expanduser(), io, keys
 
     @property
     def place(self) -> str:
@@ -64,27 +68,65 @@ class FileKey:
         await self._io.run(lambda: self._adopt(source))
 
     def _adopt(self, source: Path) -> None:
-        wanted = _read_file(source)
+        wanted = self._read_file(source)
         if wanted is None:
             raise ConfigError(f"there is no key at {source}")
-        known = self._make(f"{_FORM}{wanted.hex()}\n")
+        known = self._make(wanted)
         if known != wanted:
             raise Conflict(f"there is already a different key at {self._path}", hint="move it away if nothing needs it")
 
     def _find(self) -> bytes | None:
-        return _read_file(self._path)
+        return self._read_file(self._path)
 
-    def _make(self, text: str = "") -> bytes:
+    def encrypt_again(self) -> None:
+        """Encrypt the file, if there is one, with the current of the keys."""
+        if (known := self._find()) is not None:
+            self._write_part(known).replace(self._path)
+
+    def decrypt(self) -> None:
+        """Write the file, if there is one, as it is without encryption."""
+        if (known := self._find()) is not None:
+            self._keys = None
+            self._write_part(known).replace(self._path)
+
+    def _read_file(self, path: Path) -> bytes | None:
+        try:
+            text = path.read_text("utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"the key {path} cannot be read: {error}", hint="see store.key") from error
+        sealer = AesGcm()
+        if not sealer.is_sealed(text):
+            return parse_key(text, str(path))
+        for key in self._keys.read() if self._keys is not None else ():
+            with suppress(Corrupted):
+                return parse_key(sealer.unseal(key, text.strip(), _WRAPPING), str(path))
+        raise EncryptionError(
+            f"the key {path} is encrypted with a key that is not in "
+            f"{self._keys.place if self._keys is not None else 'store.encryption_key, which is not set'}"
+        )
+
+    def _write_part(self, key: bytes) -> Path:
+        """Write a key under another name."""
+        text = f"{KEY_FORM}{key.hex()}"
+        if self._keys is not None:
+            text = AesGcm().seal(self._keys.make(), text, _WRAPPING)
+        part = self._path.with_name(f"{self._path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+        self._path.parent.mkdir(mode=_MY_FOLDER, parents=True, exist_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_ME), "w") as file:
+            file.write(f"{text}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return part
+
+    def _make(self, key: bytes = b"") -> bytes:
         """Make the key: of those who do so at the same moment one wins, and nobody ever reads half of it."""
         if (known := self._find()) is not None:
             return known
-        part = self._path.with_name(f"{self._path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+        part: Path | None = None
         try:
-            self._path.parent.mkdir(mode=_MY_FOLDER, parents=True, exist_ok=True)
-            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_ME), "w") as file:
-                file.write(text or f"{_FORM}{secrets.token_hex(_KEY_BYTES)}\n")
-                file.flush()
-                os.fsync(file.fileno())
+            part = self._write_part(key or secrets.token_bytes(KEY_BYTES))
             os.link(part, self._path)
         except FileExistsError:
             pass
@@ -93,19 +135,11 @@ class FileKey:
                 f"the key {self._path} cannot be created: {error}", hint="store.key sets where it is kept"
             ) from error
         finally:
-            part.unlink(missing_ok=True)
+            if part is not None:
+                part.unlink(missing_ok=True)
         made = self._find()
         assert made is not None, "it was just made"  # noqa: S101 - tells the type checker what is so
         return made
-
-
-def _read_file(path: Path) -> bytes | None:
-    try:
-        return _parse_key(path.read_text("utf-8"), str(path))
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the key {path} cannot be read: {error}", hint="see store.key") from error
 
 
 class KeyringKeyConfig(BaseModel):
@@ -139,29 +173,30 @@ class KeyringKey:
         return await self._io.run(self._make)
 
     def _find(self) -> bytes | None:
-        keyring = _import_keyring()
+        keyring = import_keyring()
         try:
             found = keyring.get_password(self._config.service, self._config.name)
         except keyring.errors.KeyringError as error:
             raise ConfigError(
                 f"{self.place} cannot be read: {type(error).__name__}", hint="check whether it is locked"
             ) from error
-        return None if found is None else _parse_key(str(found), self.place)
+        return None if found is None else parse_key(str(found), self.place)
 
     def _make(self) -> bytes:
         if (known := self._find()) is not None:
             return known
-        made, keyring = f"{_FORM}{secrets.token_hex(_KEY_BYTES)}", _import_keyring()
+        made, keyring = f"{KEY_FORM}{secrets.token_hex(KEY_BYTES)}", import_keyring()
         try:
             keyring.set_password(self._config.service, self._config.name, made)
         except keyring.errors.KeyringError as error:
             raise ConfigError(
                 f"{self.place} does not accept the key: {type(error).__name__}", hint="check whether it is locked"
             ) from error
-        return _parse_key(made, self.place)
+        return parse_key(made, self.place)
 
 
-def _import_keyring() -> Any:
+def import_keyring() -> Any:
+    """Return the package that speaks to the keyring of the system."""
     try:
         import keyring
         import keyring.errors
@@ -214,7 +249,37 @@ class CommandKey:
             )
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             raise ConfigError(f"{self.place} returned no key: {type(error).__name__}", hint="see store.key") from error
-        return _parse_key(done.stdout, self.place)
+        return parse_key(done.stdout, self.place)
+
+
+class EnvKeyConfig(BaseModel):
+    """``env``: the name of the variable."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    env: str
+
+
+class EnvKey:
+    """See ``memstone.ports.storage.StoreKey``; a variable of this process."""
+
+    Config = EnvKeyConfig
+
+    def __init__(self, config: EnvKeyConfig, io: Io) -> None:
+        del io
+        self._name = config.env
+        self.place = f"the environment variable {config.env}"
+
+    async def find(self) -> bytes | None:
+        """Return the key in the variable."""
+        text = os.environ.get(self._name)
+        return None if text is None else parse_key(text, self.place)
+
+    async def make(self) -> bytes:
+        """Return the same: Memstone cannot put a key there."""
+        if (found := await self.find()) is None:
+            raise ConfigError(f"{self.place} is not set", hint=_NEW)
+        return found
 
 
 class ProcessKeyConfig(BaseModel):
@@ -231,7 +296,7 @@ class ProcessKey:
 
     def __init__(self, config: ProcessKeyConfig, io: Io) -> None:
         del config, io
-        self._key = secrets.token_bytes(_KEY_BYTES)
+        self._key = secrets.token_bytes(KEY_BYTES)
 
     async def find(self) -> bytes | None:
         """Return the key."""
@@ -242,15 +307,15 @@ class ProcessKey:
         return self._key
 
 
-def _parse_key(text: str, place: str) -> bytes:
+def parse_key(text: str, place: str) -> bytes:
     """Return the key that a text stands for: one of our own form, or any secret that is long enough."""
     value = text.strip()
-    if value.startswith(_FORM):
+    if value.startswith(KEY_FORM):
         try:
-            key = bytes.fromhex(value.removeprefix(_FORM))
+            key = bytes.fromhex(value.removeprefix(KEY_FORM))
         except ValueError:
             key = b""
-        if len(key) == _KEY_BYTES:
+        if len(key) == KEY_BYTES:
             return key
         raise ConfigError(f"{place} contains an incomplete key", hint="restore it from your own copy")
     if len(value) < _LEAST_CHARS:

@@ -107,6 +107,54 @@ CHAT: Final = (
 EMBEDDINGS: Final = "deepinfra fireworks jina llamacpp lmstudio mistral nvidia together vllm".split()
 """Those who speak OpenAI's dialect for embeddings, besides OpenAI."""
 
+
+class ChatService(NamedTuple):
+    """A service that chats are sent to: its address as a gateway asks it, and the variables that may hold its key."""
+
+    name: str
+    base_url: str
+    dialect: Literal["openai", "anthropic"]
+    keys: tuple[str, ...]
+    needs_key: bool
+
+
+_CHAT_PATHS: Final = {"anthropic": "/v1", "gemini": "/v1beta/openai", "ollama": "/v1", "openai": ""}
+"""What leads from an address to its chats, for those who speak other dialects, too."""
+
+
+def find_chat_service(wanted: str) -> ChatService | None:
+    """Return the service of a name or at an address; None for a name that nobody has.
+
+    An address without a path is one with ``/v1``. ``anthropic=URL`` is a service elsewhere that speaks as Anthropic's
+    does and takes its key. Addresses in the environment are not read: the one that makes a client remember leads to
+    this very service.
+    """
+    named, separator, elsewhere = wanted.partition("=")
+    if separator and "://" in elsewhere:
+        usual, there = find_chat_service(named), find_chat_service(elsewhere)
+        return usual and there and usual._replace(base_url=there.base_url, needs_key=False)
+    if "://" in wanted:
+        host, address = host_of(wanted), wanted.rstrip("/")
+        if address.count("/") == 2:  # noqa: PLR2004 - nothing but the scheme and the host
+            address += "/v1"
+        is_anthropic = _has_host(VENDORS["anthropic"], host)
+        return ChatService(
+            host, address, "anthropic" if is_anthropic else "openai", key_variables(address), needs_key(address)
+        )
+    if wanted not in CHAT and wanted not in _CHAT_PATHS:
+        return None
+    vendor = VENDORS[wanted]
+    address = vendor.base_url + _CHAT_PATHS.get(wanted, "")
+    return ChatService(
+        wanted, address, "anthropic" if wanted == "anthropic" else "openai", vendor.keys, vendor.needs_key
+    )
+
+
+def list_chat_services() -> list[str]:
+    """Return the names of the services that chats can be sent to."""
+    return sorted({*CHAT, *_CHAT_PATHS})
+
+
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 Completion: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, str]], dict[str, Any]]

@@ -330,9 +330,10 @@ class AdminVerbs(Group):
         """Import what another system exported: a path, bytes, or an open file; a zip archive as it is.
 
         ``format`` is recognised by the content, or one of ``mem0``, ``gateway``, ``chatgpt``, ``claude``,
-        ``openwebui``, ``facts``, ``markdown``, ``companion_db``, ``gateway_db``, ``openwebui_db``. Text, time, speaker
-        and metadata are imported; ids, origin, trust and status are not. Everything goes to the user you name;
-        ``from_user`` imports only what the file says is theirs. Name no user to keep the users of a file separate.
+        ``openwebui``, ``facts``, ``markdown``, ``companion_db``, ``gateway_db``, ``openwebui_db``, ``mem0_db``. Text,
+        time, speaker and metadata are imported; origin, trust and status are not, and ids only with ``trusted``.
+        Everything goes to the user you name; ``from_user`` imports only what the file says is theirs. Name no user to
+        keep the users of a file separate.
 
         What was said becomes turns, which you can search like any other. Facts wait in quarantine until someone
         approves them, and so does what is learned from the turns. With ``trusted`` you act for the user: what they said

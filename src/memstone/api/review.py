@@ -132,8 +132,11 @@ class ReviewVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         everybody: bool = False,
+        newest_first: bool = False,
     ) -> EventFeed:
         """List what happened in a scope, or with ``everybody`` in all, after a cursor; oldest first.
+
+        With ``newest_first`` the latest come first, and a cursor leads further into the past.
 
         Returns ``{"results": [{"seq", "id", "memory_id", "event", ...}], "cursor": n}``; pass the cursor to the next
         call.
@@ -141,7 +144,8 @@ class ReviewVerbs(Group):
         from memstone.engine import results
 
         values = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        return drive(self.engine.run(results.list_events, values, after, limit, everybody=everybody))
+        how = {"everybody": everybody, "newest_first": newest_first}
+        return drive(self.engine.run(results.list_events, values, after, limit, **how))
 
     def replacements(
         self,

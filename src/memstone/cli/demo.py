@@ -20,6 +20,7 @@ from memstone.cli.fail import OK
 from memstone.cli.terminal import (
     Column,
     TextTable,
+    WaitNotes,
     columns_of,
     display_width,
     event_style,
@@ -301,7 +302,8 @@ def _add_statements(stage: Stage, messages: Sequence[DemoMessage]) -> list[dict[
     for number, message in enumerate(messages):
         stage.clock.moment = message.when
         add = stage.quietly if number else stage.call
-        learned = _changes_from_answer(add("add", message.message(), user_id=message.user))
+        with WaitNotes("learning"):  # the first time, the model is loaded
+            learned = _changes_from_answer(add("add", message.message(), user_id=message.user))
         facts = [(one["event"], one["memory"]) for one in learned] or [("-", "")]
         begin = [_format_weekday_time(message.when), message.speaker, message.text]
         rows += [[*(["", "", ""] if more else begin), *fact] for more, fact in enumerate(facts)]

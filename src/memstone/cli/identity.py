@@ -137,7 +137,7 @@ def _show_identity(answer: IdentityResult) -> None:
 
 def _show_numbered_entries(title: str, entries: Sequence[DerivedItem] | Sequence[IdentityItem]) -> None:
     print_line(style_text(title, "head"))
-    table = TextTable([Column("NO", right=True), Column("ID", spare=1), Column("TEXT", grows=True)])
+    table = TextTable([Column("NO", right=True), Column("ID", spare=1, is_id=True), Column("TEXT", grows=True)])
     for number, entry in enumerate(entries, 1):
         table.add(number, entry["id"], entry["text"])
     print_table(table)
@@ -171,7 +171,7 @@ def _show_episodes(found: Sequence[EpisodeItem]) -> None:
         [
             Column("HELD"),
             Column("RUN", spare=1),
-            Column("ID", spare=2),
+            Column("ID", spare=2, is_id=True),
             Column("TOPICS", spare=3),
             Column("SUMMARY", grows=True),
         ]

@@ -14,7 +14,7 @@ import click
 
 from memstone.cli.arguments import Arguments, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
-from memstone.cli.terminal import Progress, print_line, print_note
+from memstone.cli.terminal import Progress, is_terminal, print_line, print_note
 from memstone.cli.transcripts import (
     ARRAY_HINT,
     InputLine,
@@ -103,7 +103,7 @@ _RESTORE_HINT: Final = (
 
 
 _FORMAT: Final = "The format of FILE, if it is not recognised: " + ", ".join(FORMATS[1:]) + "."
-_SPEAKS_FOR_USER: Final = "The data belongs to --user: its facts need no approval."
+_SPEAKS_FOR_USER: Final = "Whether the data is about --user and theirs: then its facts need no approval."
 _RESTORE: Final = "FILE is a Memstone export: restore it with ids and history."
 _AS_NEW: Final = "FILE is a Memstone export: add its active facts as new memories."
 
@@ -113,7 +113,7 @@ _AS_NEW: Final = "FILE is a Memstone export: add its active facts as new memorie
 @click.option("--restore", is_flag=True, help=_RESTORE)
 @click.option("--as-new", is_flag=True, help=_AS_NEW)
 @click.option("--format", "format_", type=click.Choice(FORMATS), default=AUTO, metavar="NAME", help=_FORMAT)
-@click.option("--mine", "speaks_for_user", is_flag=True, help=_SPEAKS_FOR_USER)
+@click.option("--mine/--not-mine", "speaks_for_user", default=None, help=_SPEAKS_FOR_USER)
 @click.option("--from-user", metavar="ID", help="Import only this user's memories from FILE.")
 @click.option(
     "--learn/--no-learn",
@@ -128,7 +128,7 @@ def import_(
     restore: bool,
     as_new: bool,
     format_: str,
-    speaks_for_user: bool,
+    speaks_for_user: bool | None,
     from_user: str | None,
     learn: bool,
 ) -> int:
@@ -140,23 +140,26 @@ def import_(
 
     FILE can also be an export of another system: a ChatGPT or Claude archive or its conversations.json, memories from
     mem0, Open WebUI or a gateway, notes in Markdown, or the database of an older companion or gateway. Conversations
-    become turns. Facts wait in quarantine until someone approves them, unless you use --mine.
+    become turns. On a terminal, Memstone asks whether the data is yours. If it is not, or nobody answers, facts wait in
+    quarantine until someone approves them; `memstone approve --all` releases them, and so does a second import with
+    --mine.
 
     You can run an import again: known memories are not stored twice, and deleted ones stay deleted.
     """
     if restore and (as_new or any(arguments.scope().values())):
         raise click.UsageError("--restore puts everything back where it was and cannot be combined with other options")
-    asked = format_ != AUTO or speaks_for_user or from_user is not None
+    asked = format_ != AUTO or speaks_for_user is not None or from_user is not None
     if asked and (restore or as_new):
         raise click.UsageError("a Memstone export does not take --format, --mine or --from-user")
     if asked or (not (restore or as_new) and is_foreign(file)):
-        how = {"format": format_, "trusted": speaks_for_user, "from_user": from_user, "learn": learn}
+        trusted = _ask_ownership(arguments) if speaks_for_user is None else speaks_for_user
+        how = {"format": format_, "trusted": trusted, "from_user": from_user, "learn": learn}
         return _import_foreign(arguments, file, how)
     return _import_lines(arguments, file, restore=restore, as_new=as_new)
 
 
 def _import_lines(arguments: Arguments, file: str, *, restore: bool, as_new: bool) -> int:
-    with _open_input(file) as stream:
+    with _open_lines(arguments, file) as stream:
         progress = Progress("importing")
         size = 0 if file == "-" else Path(file).stat().st_size
         lines = read_array_objects(file) or read_lines(stream, lambda done: progress(done, size))
@@ -174,6 +177,15 @@ def _import_lines(arguments: Arguments, file: str, *, restore: bool, as_new: boo
 # --- what other systems exported --------------------------------------------------------------------------------------
 
 
+def _ask_ownership(arguments: Arguments) -> bool:
+    """Ask a person at a terminal whether the data is the user's own; without one it is not taken to be."""
+    if arguments.json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return False
+    who = f"the user {arguments.user}" if arguments.user else "the users it names"
+    print_note(f"Facts in this file are used at once if they come from {who}; otherwise someone has to approve them.")
+    return click.confirm(f"Is this {'your' if arguments.user else 'their'} own data?", default=False, err=True)
+
+
 def _import_foreign(arguments: Arguments, file: str, how: dict[str, Any]) -> int:
     progress = Progress("importing")
     with arguments.memory(create=True) as memory, _open_input(file) as stream:
@@ -186,7 +198,7 @@ def _import_foreign(arguments: Arguments, file: str, how: dict[str, Any]) -> int
         _show_foreign(answer)
     if answer.get("degraded"):
         return FAILED
-    return OK if answer["stored"] or answer["known"] else NOTHING
+    return OK if answer["stored"] or answer["known"] or answer["approved"] else NOTHING
 
 
 def _show_foreign(answer: ImportResult) -> None:
@@ -203,13 +215,31 @@ def _show_foreign(answer: ImportResult) -> None:
     counted = [f"{count:,} {name}" for name, count in kinds.items() if count]
     counted += [f"{answer['identity']:,} about who the user is"] if answer["identity"] else []
     stored = " and ".join(filter(None, (", ".join(counted[:-1]), *counted[-1:]))) or "nothing"
-    more = ((answer["quarantined"], "of them waiting for approval"), (answer["known"], "already known"))
+    more = (
+        (answer["quarantined"], "of them waiting for approval"),
+        (answer["approved"], "approved that waited from an earlier import"),
+        (answer["known"], "already known"),
+    )
     rest = [f"{count:,} {words}" for count, words in more if count]
     print_line(", ".join([f"{answer['format']}: {stored} stored", *rest]))
     if answer["quarantined"]:
-        print_note("hint: see them with `memstone list --status quarantined`; use --mine if the data is yours", "note")
+        print_note("hint: see them with `memstone list --status quarantined`", "note")
+        print_note("hint: is the data yours? then run this again with --mine, or `memstone approve --all`", "note")
     if answer["queued"]:
         print_note("hint: run `memstone flush --everybody` to learn from the conversations", "note")
+
+
+@contextmanager
+def _open_lines(arguments: Arguments, file: str) -> Iterator[BinaryIO]:
+    """Open a file of lines, decrypted if it is an export of an encrypted store."""
+    from memstone.compose import encrypted_files_of
+    from memstone.registry import load_adapter
+
+    with _open_input(file) as stream:
+        if file == "-":
+            yield stream
+            return
+        yield encrypted_files_of(arguments.settings(), load_adapter("io", "blocking")()).open_reader(stream, file)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import click
 from memstone.cli import arguments
 from memstone.cli.arguments import KINDS, LAYERS, SCOPES, STRATEGIES, Arguments, for_scope, for_store
 from memstone.cli.fail import NOTHING, OK
+from memstone.cli.short_ids import resolve_memory_id
 from memstone.cli.terminal import (
     Column,
     TextTable,
@@ -123,7 +124,7 @@ def _show_hits(answer: SearchResults, *, explain: bool) -> None:
         [
             Column("SCORE", right=True),
             *(Column(name.upper(), right=True) for name in parts),
-            Column("ID", spare=1 if explain else 0),  # who asks for the parts of a score wants to see those
+            Column("ID", spare=1 if explain else 0, is_id=True),  # who asks for the parts of a score wants to see those
             Column("SAID", spare=2),
             Column("SPEAKER", spare=3),
             Column("MEMORY", grows=True),
@@ -222,7 +223,7 @@ def _show_list(answer: MemoryList) -> None:
 def _show_memories(memories: Sequence[MemoryItem]) -> None:
     table = TextTable(
         [
-            Column("ID"),
+            Column("ID", is_id=True),
             Column("SAID", spare=1),
             Column("SPEAKER", spare=2),
             Column("KIND", spare=3),
@@ -241,6 +242,7 @@ def _show_memories(memories: Sequence[MemoryItem]) -> None:
 def get(arguments: Arguments, memory_id: str, *, expired: bool) -> int:
     """Show one memory with all its details."""
     with arguments.memory() as memory:
+        memory_id = resolve_memory_id(memory, memory_id)
         found = memory.get(memory_id)
         ended = _find_expired(memory, memory_id) if found is None else None
     if ended is not None and not expired:
@@ -289,7 +291,7 @@ def _to_plain_text(value: object) -> str:
 def history(arguments: Arguments, memory_id: str) -> int:
     """Show what happened to a memory, even a deleted one."""
     with arguments.memory() as memory:
-        events = memory.history(memory_id)
+        events = memory.history(resolve_memory_id(memory, memory_id))
     if not events:
         raise NotFoundError(f"no memory {memory_id}", hint="`memstone list` shows ids")
     if not arguments.print_json(events):
@@ -407,8 +409,8 @@ def _show_chosen(pack: ContextPack, chosen: Sequence[Mapping[str, Any]]) -> None
             Column("SCORE", right=True),
             Column("TOKENS", right=True, spare=1),
             Column("SAID", spare=2),
-            Column("ID"),
-            Column("SOURCE", spare=3),
+            Column("ID", is_id=True),
+            Column("SOURCE", spare=3, is_id=True),
             Column("MEMORY", grows=True),
         ]
     )
@@ -422,7 +424,7 @@ def _show_chosen(pack: ContextPack, chosen: Sequence[Mapping[str, Any]]) -> None
 def _show_dropped(memory: Memory, dropped: Sequence[Mapping[str, Any]]) -> None:
     if not dropped:
         return
-    table = TextTable([Column("WHY"), Column("ID"), Column("MEMORY", grows=True)])
+    table = TextTable([Column("WHY"), Column("ID", is_id=True), Column("MEMORY", grows=True)])
     for one in dropped:
         found = memory.get(one["id"])
         table.add(one["reason"], one["id"], found["memory"] if found else None)
@@ -474,7 +476,7 @@ def _show_profile(memory: Memory, answer: ProfileResult) -> None:
     rows += [(f"said {one['date']}", one) for one in answer["turns"]]
     if not rows:
         print_note("nothing is known about this user")
-    table = TextTable([Column("ABOUT"), Column("ID", spare=1), Column("MEMORY", grows=True)])
+    table = TextTable([Column("ABOUT"), Column("ID", spare=1, is_id=True), Column("MEMORY", grows=True)])
     for about, one in rows:
         table.add(about, one["id"], one["memory"])
     if rows:
@@ -495,7 +497,7 @@ def visibility(arguments: Arguments, memory_id: str, wanted: VisibilityName) -> 
     calls for it), `private` (never shown; you can still find it) or `default`.
     """
     with arguments.memory() as memory:
-        answer = memory.profile.set_visibility(memory_id, wanted)
+        answer = memory.profile.set_visibility(resolve_memory_id(memory, memory_id), wanted)
     if not arguments.print_json(answer):
         print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['visibility']}")
     return OK

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -14,6 +16,9 @@ from memstone.cli import (
     accounts,
     arguments,
     backup,
+    chat,
+    connect,
+    encryption,
     erase,
     fail,
     identity,
@@ -40,9 +45,12 @@ from memstone.cli.demo import demo
 # --- the program and its commands -------------------------------------------------------------------------------------
 
 
-_EXAMPLES = """\b
+_SUMMARY: Final = 60
+"""So long may a summary be: with the longest name before it, it fits into 80 columns."""
+
+_EXAMPLES: Final = """\b
 Examples:
-  memstone demo
+  memstone chat --user me
   memstone add "I live in Oslo" --user alice
   memstone search "Where does she live?" --user alice --explain
   memstone context "What should I cook tonight?" --user alice
@@ -56,19 +64,62 @@ Exit codes:
   2    wrong command, option or setting
   3    the store, a model or a service failed
   130  interrupted
+  141  whoever read the output closed it
 """
 
 
-class _InOrder(click.Group):
-    """Commands are listed as they are added: what one needs first comes first."""
+_GROUPS: Final = {
+    "Start": ("chat", "demo", "serve", "console", "connect", "doctor"),
+    "Remember and recall": ("add", "search", "context", "profile", "list", "get", "update", "delete", "ingest"),
+    "History": ("history", "events", "undo", "restore-memory", "rollback", "updates"),
+    "Review": ("inspect", "approve", "reject", "quarantine", "disable", "enable", "visibility", "feedback"),
+    "People, agents and sharing": (
+        *("users", "identity", "episodes", "entities", "relations", "agents"),
+        *("share", "unshare", "replace", "reassign"),
+    ),
+    "Your data": ("export", "import", "backup", "restore", "copy", "redact", "erase"),
+    "Settings and access": ("settings", "pause", "resume", "models", "instructions", "keys", "accounts"),
+    "Operation": (
+        *("mcp", "worker", "jobs", "flush", "consolidate", "summarize"),
+        *("reindex", "stats", "metrics", "migrate", "adopt"),
+    ),
+}
+"""The commands as the help lists them: what you need first comes first."""
+
+
+class _CommandGroups(click.Group):
+    """Commands are listed in groups, and a misspelt one is answered with the one that was probably meant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click names it so
-        """Return the names, in that order."""
-        return list(self.commands)
+        """Return the names, in the order of the groups; what is in none comes last."""
+        grouped = [name for names in _GROUPS.values() for name in names if name in self.commands]
+        return [*grouped, *(name for name in self.commands if name not in grouped)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write one section a group, with the summaries of all of them in one column."""
+        names = self.list_commands(ctx)
+        wide = max(map(len, names))
+        for title, group in {**_GROUPS, "More": tuple(names)}.items():
+            listed = [name for name in group if name in names]
+            names = [name for name in names if name not in listed]
+            if listed:
+                with formatter.section(title):
+                    rows = [(name.ljust(wide), self.commands[name].get_short_help_str(_SUMMARY)) for name in listed]
+                    formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command, or say which one was probably meant."""
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            near = get_close_matches(args[0], self.commands, n=1)
+            more = f"; did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"there is no command {args[0]!r}{more}", ctx)
+        return super().resolve_command(ctx, args)
 
 
 @click.group(
-    cls=_InOrder,
+    cls=_CommandGroups,
     invoke_without_command=True,
     epilog=_EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -96,6 +147,7 @@ for command in (
     *cli_transfer.COMMANDS,
     *import_memories.COMMANDS,
     *backup.COMMANDS,
+    *encryption.COMMANDS,
     *cli_transfer.COPY_COMMANDS,
     *transcripts.COMMANDS,
     *upkeep.COMMANDS,
@@ -109,6 +161,8 @@ for command in (
     *serve.COMMANDS,
     *accounts.COMMANDS,
     *models.COMMANDS,
+    *chat.COMMANDS,
+    *connect.COMMANDS,
     demo,
 ):
     memstone.add_command(command)

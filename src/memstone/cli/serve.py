@@ -2,61 +2,129 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import shlex
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from memstone.cli.arguments import Arguments, for_store
+from memstone.cli.banner import (
+    LOCAL_KEY,
+    BannerPart,
+    ServiceAddress,
+    client_host,
+    describe_clients,
+    describe_first_lines,
+    print_banner,
+    save_local_key,
+)
 from memstone.cli.fail import OK
-from memstone.cli.terminal import print_line, print_note
+from memstone.cli.terminal import WaitNotes, print_line, print_note, style_text
+from memstone.cli.upstreams import find_upstreams
 from memstone.errors import MissingExtra
 
 if TYPE_CHECKING:
     from memstone.config import Settings
+    from memstone.engine.access.console_access import ConsoleLink
     from memstone.literals import VerbName
+    from memstone.memory import Memory
     from memstone.results import KeyItem
 
 _FIRST_KEY: Final = "first"
+_DAY_MINUTES: Final = 24 * 60
+
+
+_UPSTREAM: Final = (
+    "Service that runs the models: a URL, or a name such as openai, anthropic or ollama. May be repeated."
+)
+_KEY: Final = "Environment variable with the upstream's key. Default: the vendor's own, such as OPENAI_API_KEY."
 
 
 @click.command()
 @click.option("--host", help="Address to listen on. Default: server.host, or 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on. Default: server.port, or 8420.")
+@click.option("--upstream", "named", metavar="URL", multiple=True, help=_UPSTREAM)
+@click.option("--key-env", metavar="NAME", help=_KEY)
+@click.option("--for-user", default="me", show_default=True, help="The user of the key that the printed lines use.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the console in a browser, signed in.")
 @for_store
-def serve(arguments: Arguments, *, host: str | None, port: int | None) -> int:
-    """Run the service: REST, gateway, MCP and metrics.
+def serve(
+    arguments: Arguments,
+    *,
+    host: str | None,
+    port: int | None,
+    named: Sequence[str],
+    key_env: str | None,
+    for_user: str,
+    open_browser: bool,
+) -> int:
+    """Run the service: console, REST, gateway, MCP and metrics.
 
-    The first start creates a key and shows it once.
+    With --upstream, it prints the lines that make an OpenAI or Anthropic client remember; the upstreams of the
+    configuration are not used then. The first start creates a key for an administrator and shows it once. A service
+    that only this machine can reach also keeps a key for one user in a file beside the store (client-keys), which the
+    printed lines use. Every start prints a link that signs you in to the console.
     """
+    asked = _override_upstreams(_override_address(arguments.settings(), host, port), named, key_env)
+    waiting = WaitNotes("starting Memstone", always=asked.server.log == "console")
+    with waiting, _stored_in_file(asked) as settings:
+        serve_app = _load_service(settings)
+        token, key_file = _prepare_keys(settings, for_user)
+        visible, link = _KeyPrinter(), _console_link(settings)
+
+        def announce(bound: int) -> None:
+            waiting.finish()
+            address = f"http://{client_host(asked.server.host)}:{bound}"
+            _print_startup_help(asked, ServiceAddress(address, for_user, key_file), token, visible, arguments)
+            _print_console_link(_override_address(asked, None, bound), link, open_browser=open_browser)
+
+        try:
+            serve_app(announce)
+        finally:
+            visible(token)  # a start that failed or was interrupted: it is good for the next one
+    return OK
+
+
+def _load_service(settings: Settings) -> Callable[[Callable[[int], None]], None]:
+    """Return what serves until a signal comes; loading it takes a while, and needs an extra."""
     try:
         from memstone.server import process
         from memstone.server.app import create_app
         from memstone.server.observe import configure_logging
         from memstone.server.stored_settings import with_stored
     except ModuleNotFoundError as error:
-        raise MissingExtra("the service needs the extra 'server'", hint="pip install 'memstone[server]'") from error
-    settings = _override_address(arguments.settings(), host, port)
-    token, visible = _first_key(settings), _KeyPrinter()
-    try:
+        raise MissingExtra(
+            "the service needs the extra 'server'", hint="pip install 'memstone[server]', or '.[server]' in a clone"
+        ) from error
+
+    def serve_app(announce: Callable[[int], None]) -> None:
         repeats = configure_logging(
             settings.server.log, logging.getLevelNamesMapping()[settings.server.log_level.upper()]
         )
-        app = create_app(with_stored(settings))
-        process.serve_app(
-            app,
-            settings.server,
-            lambda port: _print_startup_help(_override_address(settings, None, port), token, visible, arguments),
-            repeats,
-        )
-    finally:
-        visible(token)  # a start that failed or was interrupted: it is good for the next one
-    return OK
+        process.serve_app(create_app(with_stored(settings)), settings.server, announce, repeats)
+
+    return serve_app
+
+
+@contextmanager
+def _stored_in_file(settings: Settings) -> Iterator[Settings]:
+    """Yield settings whose store several can open: a store in memory becomes a file that is removed at the end.
+
+    Nobody else could open it otherwise, and the keys that are made before the service starts would not be in it.
+    """
+    from memstone.config import postgres_url, store_path
+
+    if postgres_url(settings) is not None or store_path(settings) is not None:
+        yield settings
+        return
+    with TemporaryDirectory(prefix="memstone-", ignore_cleanup_errors=True) as folder:
+        store = settings.store.model_copy(update={"url": f"sqlite:///{Path(folder) / 'memory.db'}"})
+        yield settings.model_copy(update={"store": store})
 
 
 def _override_address(settings: Settings, host: str | None, port: int | None) -> Settings:
@@ -64,16 +132,123 @@ def _override_address(settings: Settings, host: str | None, port: int | None) ->
     return settings.model_copy(update={"server": settings.server.model_copy(update=named)})
 
 
-def _first_key(settings: Settings) -> str | None:
-    """Return the operator's key, if there is none yet: it may do everything and ask for everybody."""
+def _override_upstreams(settings: Settings, named: Sequence[str], key_env: str | None) -> Settings:
+    if key_env and not named:
+        raise click.UsageError("--key-env belongs to --upstream")
+    if not named:
+        return settings
+    upstreams = tuple(find_upstreams(named, key_env))
+    return settings.model_copy(update={"gateway": settings.gateway.model_copy(update={"upstreams": upstreams})})
+
+
+def _prepare_keys(settings: Settings, user: str) -> tuple[str | None, Path | None]:
+    """Return the operator's key if there is none yet, and the file with the key of whoever sits at this machine.
+
+    The operator's may do everything and ask for everybody.
+    """
     from memstone.memory import Memory
 
     with Memory(settings) as memory:
-        if memory.admin.keys.list():
-            return None
-        made = memory.admin.keys.create(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)
-        token: str = made["key"]
-        return token
+        token = None
+        if not any(one["name"] != LOCAL_KEY for one in memory.admin.keys.list()):
+            token = memory.admin.keys.create(_FIRST_KEY, verbs=["read", "write", "admin"], may_assert_user=True)["key"]
+        return token, save_local_key(memory, settings, user)
+
+
+def _console_link(settings: Settings) -> ConsoleLink | None:
+    """Return a link that signs the operator in; None where no console is served."""
+    from memstone.memory import Memory
+
+    console = settings.server.console
+    if not console.enabled:
+        return None
+    with Memory(settings) as memory:
+        return make_link(memory, minutes=console.link_minutes, session_hours=console.session_hours)
+
+
+def make_link(memory: Memory, **wanted: Any) -> ConsoleLink:
+    """Return a new link to the console of a memory."""
+    from memstone.drive import drive
+    from memstone.engine.access.console_access import create_console_link
+
+    return drive(memory.engine.run(create_console_link, **wanted))
+
+
+@click.command()
+@click.option("--for-user", help="Let this person see and correct their own memory, and nothing else.")
+@click.option("--days", type=click.FloatRange(0, 365, min_open=True), help="Days a personal link is valid. Default: 7.")
+@click.option("--read-only", is_flag=True, help="Allow reading only.")
+@click.option("--url", help="Address of the service. Default: server.host and server.port.")
+@click.option("--open", "open_browser", is_flag=True, help="Open the link in a browser.")
+@click.option("--end-all", is_flag=True, help="End every link and session of the console instead.")
+@for_store
+def console(
+    arguments: Arguments,
+    *,
+    for_user: str | None,
+    days: float | None,
+    read_only: bool,
+    url: str | None,
+    open_browser: bool,
+    end_all: bool,
+) -> int:
+    """Print a link that signs you in to the console.
+
+    With --for-user, it signs one person in to their own memory. The link works once.
+    Start the service first: memstone serve.
+    """
+    settings = arguments.settings()
+    limits = settings.server.console
+    with arguments.memory(create=True) as memory:
+        if end_all:
+            return _end_console_access(arguments, memory)
+        minutes = (7.0 if days is None else days) * _DAY_MINUTES if for_user else limits.link_minutes
+        wanted = {"user_id": for_user, "minutes": minutes, "session_hours": limits.session_hours}
+        link = make_link(memory, **wanted, read_only=read_only)
+    address = f"{url.rstrip('/')}/console/sign-in" if url else console_address(settings)
+    full = f"{address}#{link.token}"
+    if not arguments.print_json({"url": full, "code": link.code or None, "expires_at": link.expires_at}):
+        print_line(full)
+        typed = f" Or open {address} and type the code {link.code}." if link.code else ""
+        print_note(f"it works once, until {link.expires_at}.{typed}")
+    if open_browser:
+        _open_in_browser(full)
+    return OK
+
+
+def _end_console_access(arguments: Arguments, memory: Memory) -> int:
+    from memstone.drive import drive
+    from memstone.engine.access.console_access import end_all_console_access
+
+    ended = drive(memory.engine.run(end_all_console_access))
+    if not arguments.print_json({"ended": ended}):
+        print_line(f"{ended} links and sessions of the console have ended")
+    return OK
+
+
+def _open_in_browser(address: str) -> None:
+    import webbrowser
+
+    if not webbrowser.open(address):
+        print_note("no browser was found; open the link yourself")
+
+
+def _print_console_link(settings: Settings, link: ConsoleLink | None, *, open_browser: bool) -> None:
+    """Print how to sign in to the console, and do it if asked to."""
+    if link is None:
+        return
+    address = console_address(settings)
+    minutes = f"{settings.server.console.link_minutes:g} minutes"
+    typed = f"Or open {address} and type the code {link.code}. For another link, run `memstone console`."
+    heading = f"Open the console, signed in, with this link. It works once, within {minutes}:"
+    print_banner([BannerPart(heading, notes=(f"{address}#{link.token}", typed))])
+    if open_browser:
+        _open_in_browser(f"{address}#{link.token}")
+
+
+def console_address(settings: Settings) -> str:
+    """Return where people sign in to the console of a service with these settings."""
+    return f"http://{client_host(settings.server.host)}:{settings.server.port}/console/sign-in"
 
 
 class _KeyPrinter:
@@ -86,73 +261,31 @@ class _KeyPrinter:
         if token is None or self._done:
             return
         self._done = True
-        print_line("Your API key. It is shown only once: save it, and set it where you paste the lines below:")
+        print_line("\nThe key of the administrator. It is shown only once, so save it:")
         print_line(f"export MEMSTONE_KEY={token}")
         sys.stdout.flush()
 
 
 def _print_startup_help(
-    settings: Settings, token: str | None, visible: _KeyPrinter, arguments: Arguments | None = None
+    settings: Settings,
+    service: ServiceAddress,
+    token: str | None,
+    visible: _KeyPrinter,
+    arguments: Arguments | None = None,
 ) -> None:
-    """Print where it listens, and three lines to paste."""
+    """Print where it listens, the first key, and lines to paste."""
     from memstone.config import store_place
 
-    address = f"http://{_client_host(settings.server.host)}:{settings.server.port}"
-    print_line(f"Memstone is listening on {address} and stores everything in {store_place(settings)}")
-    print_line(f"The API is described at {address}/openapi.json")
-    if token is None:
-        print_note("a key already exists; create another with `memstone keys create`")
+    place = store_place(settings)
+    print_line(style_text(f"Memstone is listening on {service.url} and stores everything in {place}", "bold"))
     visible(token)
-    print_line("")
-    print_line(  # the key itself is in none of these lines: a shell keeps what is pasted in its history
-        f'curl {address}/v1/memories -H "Authorization: Bearer $MEMSTONE_KEY" '
-        """-H 'Content-Type: application/json' -d '{"messages": "I live in Oslo", "user_id": "alice"}'"""
-    )
-    asked = 'search("Where does she live?", user_id="alice")'
-    print_line(
-        _python_command(
-            f'import os; from memstone import Client; print(Client("{address}", os.environ["MEMSTONE_KEY"]).{asked})'
-        )
-    )
-    if (named := _memory_arguments(settings, arguments or Arguments())) is not None:
-        print_line(_python_command(f"from memstone import Memory, Settings; print(Memory({named}).{asked})"))
-    print_line("")
-    sys.stdout.flush()
-
-
-def _python_command(code: str) -> str:
-    """Return a line for any terminal, with the Python that has Memstone: elsewhere another one is called so."""
-    return f"{shlex.quote(sys.executable or 'python')} -c {shlex.quote(code)}"
-
-
-def _memory_arguments(settings: Settings, arguments: Arguments) -> str | None:
-    """Return what the library is told to be the same memory; None where a line cannot say it without telling a secret.
-
-    A file of settings is named, with ``--db`` laid over it. Without one it is the preset and the store, as far as these
-    are not what the library takes anyway.
-    """
-    from memstone.config import DEFAULT_PATH, store_path
-
-    path, file = store_path(settings), arguments.config or os.environ.get("MEMSTONE_CONFIG")
-    if path is None and (arguments.db or not file):
-        return None
-    if file:
-        over = f", {json.dumps({'MEMSTONE_STORE__URL': _sqlite_url(path)})}" if arguments.db else ""
-        return f"Settings.load({json.dumps(str(Path(file).expanduser().absolute()))}{over})"
-    preset = {} if settings.preset == type(settings).model_fields["preset"].default else {"preset": settings.preset}
-    store = {} if path == DEFAULT_PATH.expanduser() else {"store": {"url": _sqlite_url(path)}}
-    return json.dumps({**preset, **store}) if preset or store else ""
-
-
-def _sqlite_url(path: Path | None) -> str:
-    return f"sqlite:///{path.absolute()}" if path is not None else ""
-
-
-def _client_host(host: str) -> str:
-    """Return a host as an address has it; where it listens everywhere, the one that every machine has."""
-    anywhere = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - it is what somebody chose
-    name = anywhere.get(host, host)
-    return f"[{name}]" if ":" in name else name
+    described = BannerPart("The API is described at", notes=(f"{service.url}/openapi.json",))
+    parts = [
+        described,
+        describe_clients(settings, service),
+        describe_first_lines(settings, service, arguments or Arguments()),
+    ]
+    print_banner(parts)
 
 
 @click.command()
@@ -166,7 +299,8 @@ def mcp(arguments: Arguments, *, for_user: str) -> int:
         from memstone.server.mcp.stdio import serve_stdio
     except ModuleNotFoundError as error:
         raise MissingExtra(
-            "this needs the extras 'mcp' and 'server'", hint="pip install 'memstone[mcp,server]'"
+            "this needs the extras 'mcp' and 'server'",
+            hint="pip install 'memstone[mcp,server]', or '.[mcp,server]' in a clone",
         ) from error
     serve_stdio(arguments.settings(), for_user)
     return OK
@@ -296,4 +430,4 @@ def _describe_key(key: KeyItem) -> str:
     return f"{key['name'] or 'no name'}: {', '.join(key['verbs'])} for {who}{until}{ended}"
 
 
-COMMANDS: Final = (serve, mcp, keys)
+COMMANDS: Final = (serve, console, mcp, keys)

@@ -9,6 +9,7 @@ import click
 
 from memstone.cli.arguments import Arguments, for_scope, for_scope_or_everybody, for_store
 from memstone.cli.fail import NOTHING, OK
+from memstone.cli.short_ids import resolve_memory_id
 from memstone.cli.terminal import (
     Column,
     Progress,
@@ -23,7 +24,7 @@ from memstone.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from memstone.results import ReplacementItem
+    from memstone.results import ReplacementItem, ScopeList
 
 _WHY: Final = "The reason; stored in the history."
 
@@ -38,7 +39,7 @@ def share(arguments: Arguments, memory_id: str, *, reason: str | None) -> int:
     Use --user, --agent and --run to say with whom. The user * means everybody, project:NAME a project.
     """
     with arguments.memory() as memory:
-        answer = memory.sharing.share(memory_id, **arguments.scope(), reason=reason)
+        answer = memory.sharing.share(resolve_memory_id(memory, memory_id), **arguments.scope(), reason=reason)
     if not arguments.print_json(answer):
         shared = answer["event"] == "LINK"
         print_line(f"shared {answer['id']}" if shared else f"nothing to do: {answer['reason']} ({answer['id']})")
@@ -55,10 +56,10 @@ def unshare(arguments: Arguments, memory_id: str, *, reason: str | None) -> int:
     The others keep it. When the last one loses it, it is deleted.
     """
     with arguments.memory() as memory:
-        answer = memory.sharing.unshare(memory_id, **arguments.scope(), reason=reason)
+        answer = memory.sharing.unshare(resolve_memory_id(memory, memory_id), **arguments.scope(), reason=reason)
     if not arguments.print_json(answer):
         last = answer["event"] == "DELETE"
-        print_line(f"deleted {memory_id}: nobody else shared it" if last else f"unshared {memory_id}")
+        print_line(f"deleted {answer['id']}: nobody else shared it" if last else f"unshared {answer['id']}")
     return OK
 
 
@@ -73,7 +74,7 @@ def replace(arguments: Arguments, memory_id: str, text: str, *, reason: str | No
     To change it for everybody, use `update`.
     """
     with arguments.memory() as memory:
-        answer = memory.sharing.replace(memory_id, text, **arguments.scope(), reason=reason)
+        answer = memory.sharing.replace(resolve_memory_id(memory, memory_id), text, **arguments.scope(), reason=reason)
     if not arguments.print_json(answer):
         done = "replaced by" if answer["event"] == "REPLACE" else "updated"
         print_line(f"{done} {answer['id']}: {escape_control_chars(answer['memory'])}")
@@ -150,8 +151,8 @@ def _scope_for_side(ids: dict[str, str | None], side: str) -> dict[str, str]:
 @for_scope
 def feedback(arguments: Arguments, memory_id: str, *, useful: bool, receipt: bool, note: str | None) -> int:
     """Say whether a memory was useful, which changes its weight."""
-    about = {"receipt_id" if receipt else "memory_id": memory_id}
     with arguments.memory() as memory:
+        about = {"receipt_id": memory_id} if receipt else {"memory_id": resolve_memory_id(memory, memory_id)}
         answer = memory.review.feedback(**about, useful=useful, note=note, **arguments.scope())
     if not arguments.print_json(answer):
         print_line(f"noted for {len(answer['ids']):,} {'memory' if len(answer['ids']) == 1 else 'memories'}")
@@ -182,8 +183,31 @@ def metrics(arguments: Arguments, *, since: str | None) -> int:
     return OK
 
 
+@click.command()
+@click.option("--limit", "-n", type=int, default=50, show_default=True, help="Maximum number of results.")
+@click.option("--offset", type=int, default=0, help="Skip this many.")
+@for_store
+def users(arguments: Arguments, *, limit: int, offset: int) -> int:
+    """List the users and how much is known about each."""
+    with arguments.memory() as memory:
+        answer = memory.admin.list_scopes("user", limit=limit, offset=offset)
+    if not arguments.print_json(answer):
+        _show_users(answer)
+    return OK if answer["results"] else NOTHING
+
+
+def _show_users(answer: ScopeList) -> None:
+    if not answer["results"]:
+        print_note("there are no users yet")
+        return
+    table = TextTable([Column("USER", grows=True), Column("MEMORIES", right=True), Column("LAST CHANGE")])
+    for one in answer["results"]:
+        table.add(one["id"], f"{one['memories']:,}", day_time(one["last_at"]))
+    print_table(table)
+
+
 def _format_percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f} %"
 
 
-COMMANDS: Final = (share, unshare, replace, updates, reassign, feedback, metrics)
+COMMANDS: Final = (share, unshare, replace, updates, reassign, feedback, metrics, users)

@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import sys
+import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, TextIO, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self, TextIO, TypeAlias
 
 # --- text on a terminal -----------------------------------------------------------------------------------------------
 
@@ -91,18 +92,24 @@ GAP: Final = "  "
 _LINES: Final = 4
 """How many lines a long cell may take where the width is limited."""
 _LEAST: Final = 8
+_SHORT_ID: Final = 13
+"""So much of an id is unique in any store that people look at."""
 _NARROW: Final = 24
 """Below so many columns for the text, the columns that can be missed give way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. ``grows`` takes what the others leave; ``spare`` says how soon it gives way (0: never)."""
+    """One column. ``grows`` takes what the others leave; ``spare`` says how soon it gives way (0: never).
+
+    Of ids, a terminal shows the beginning, which commands take as well; elsewhere they are whole.
+    """
 
     title: str
     right: bool = False
     grows: bool = False
     spare: int = 0
+    is_id: bool = False
     style: Callable[[str], str] | None = None
 
 
@@ -119,12 +126,22 @@ class TextTable:
 
     def lines(self, columns: int | None, paint: Paint) -> Iterable[str]:
         """Return the table as lines of at most ``columns``; None is as wide as it takes."""
+        if columns is not None and any(column.is_id for column in self.columns):
+            short = TextTable(
+                [replace(one, is_id=False) for one in self.columns], list(map(self._shorten_ids, self.rows))
+            )
+            yield from short.lines(columns, paint)
+            return
         remaining = self._choose_columns(columns)
         wide = self._widths(remaining, columns)
         titles = [pad_text(self.columns[at].title, wide[at], right=self.columns[at].right) for at in remaining]
         yield paint(GAP.join(titles).rstrip(), "head")
         for row in self.rows:
             yield from self._row(row, remaining, wide, paint, limited=columns is not None)
+
+    def _shorten_ids(self, row: Sequence[str]) -> list[str]:
+        pairs = zip(self.columns, row, strict=True)
+        return [cell[:_SHORT_ID] if column.is_id else cell for column, cell in pairs]
 
     def _natural(self, at: int) -> int:
         return max([display_width(self.columns[at].title), *(display_width(row[at]) for row in self.rows)])
@@ -216,6 +233,8 @@ _PARTS: Final = {
     "dense": "dense vectors",
     "text": "words",
     "entity": "entities",
+    "vector_store": "the vector store",
+    "graph_store": "the graph database",
     "rerank": "the reranker",
     "relevance": "relevance judging",
     "receipt": "keeping a receipt",
@@ -324,6 +343,37 @@ class Progress:
     def _draw(self, line: str) -> None:
         sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
+
+
+_QUIET_SECONDS: Final = 3.0
+
+
+class WaitNotes:
+    """Notes every few seconds that something is still going on, until it is done; nothing if it is quick.
+
+    Without ``always``, only for a person who looks.
+    """
+
+    def __init__(self, label: str, *, always: bool = False) -> None:
+        self._label, self._done = label, threading.Event()
+        self._is_visible = always or is_terminal(sys.stderr)
+
+    def __enter__(self) -> Self:
+        if self._is_visible:
+            threading.Thread(target=self._print_notes, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.finish()
+
+    def finish(self) -> None:
+        """Say nothing more."""
+        self._done.set()
+
+    def _print_notes(self) -> None:
+        started = time.monotonic()
+        while not self._done.wait(_QUIET_SECONDS):
+            print_note(f"{self._label}, {time.monotonic() - started:.0f} s ...")
 
 
 def _progress_bar(done: int, total: int, size: int = 24) -> str:

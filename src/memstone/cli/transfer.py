@@ -28,15 +28,16 @@ if TYPE_CHECKING:
 @click.option(
     "--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file instead of the screen."
 )
+@click.option("--plain", is_flag=True, help="Do not encrypt the file, even if the store is encrypted.")
 @for_scope_or_everybody
-def export(arguments: Arguments, *, output: str | None) -> int:
+def export(arguments: Arguments, *, output: str | None, plain: bool) -> int:
     """Export everything as JSON lines.
 
     The export contains every version, link and event of the scope, or with --everybody of all users. To put it back,
-    use `memstone import --restore`.
+    use `memstone import --restore`. If the store is encrypted, so is the file, unless you use --plain.
     """
     counts = {"memory": 0, "event": 0}
-    with arguments.memory(damaged=True) as memory, _open_output(output) as file:
+    with arguments.memory(damaged=True) as memory, _open_export(arguments, output, plain=plain) as file:
         progress = Progress("exporting", hidden=output is None and is_terminal(sys.stdout))
         for number, record in enumerate(memory.export(**arguments.scope_or_everybody()), start=1):
             file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
@@ -54,6 +55,21 @@ def _say_exported(arguments: Arguments, output: str | None, counts: dict[str, in
         print_note(text)
     elif not arguments.print_json(summary):
         print_line(f"{text} to {output}")
+
+
+@contextmanager
+def _open_export(arguments: Arguments, output: str | None, *, plain: bool) -> Iterator[Any]:
+    """Open where the export goes, encrypted if it is a file and the store is encrypted."""
+    settings = arguments.settings()
+    with _open_output(output) as file:
+        if plain or output in (None, "-") or settings.store.encryption_key is None:
+            yield file
+            return
+        from memstone.compose import encrypted_files_of
+        from memstone.registry import load_adapter
+
+        with encrypted_files_of(settings, load_adapter("io", "blocking")()).open_writer(file) as encrypted:
+            yield encrypted
 
 
 @contextmanager
@@ -98,17 +114,28 @@ COMMANDS: Final[tuple[Any, ...]] = (export,)
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @click.option("--tenant", metavar="ID", multiple=True, help="Copy only this tenant. May be repeated.")
+@click.option("--from-key", metavar="PLACE", help="Where the key is that FROM is encrypted with.")
+@click.option("--to-key", metavar="PLACE", help="Where the key is that TO is encrypted with.")
 @for_store
-def copy(arguments: Arguments, source: str, target: str, *, tenant: tuple[str, ...]) -> int:
+def copy(
+    arguments: Arguments,
+    source: str,
+    target: str,
+    *,
+    tenant: tuple[str, ...],
+    from_key: str | None,
+    to_key: str | None,
+) -> int:
     """Copy one store into another.
 
     FROM and TO are files or URLs, for SQLite or PostgreSQL. Everything is copied: versions, links, events, vectors and
     settings. Nothing should write to either store meanwhile. If the copy is interrupted, run it again and it continues
-    where it stopped. At the end, both stores are read again and compared.
+    where it stopped. At the end, both stores are read again and compared. PLACE is written as in store.encryption_key,
+    for example keyring:memstone/people.
     """
     progress = Progress("copying")
     try:
-        with _open_ledgers(source, target) as (old, new):
+        with _open_ledgers((source, target), (from_key, to_key)) as (old, new):
             answer = _copy_ledger(old, new, tenant, progress)
     finally:
         progress.finish()
@@ -129,7 +156,7 @@ def _copy_ledger(old: Ledger, new: Ledger, tenants: tuple[str, ...], progress: P
 
 
 @contextmanager
-def _open_ledgers(*places: str) -> Iterator[tuple[Ledger, ...]]:
+def _open_ledgers(places: tuple[str, str], keys: tuple[str | None, str | None]) -> Iterator[tuple[Ledger, ...]]:
     from memstone.compose import ledger_of
     from memstone.config import Settings
     from memstone.drive import drive
@@ -137,7 +164,10 @@ def _open_ledgers(*places: str) -> Iterator[tuple[Ledger, ...]]:
 
     _require_store(places[0])
     io = load_adapter("io", "blocking")()
-    ledgers = tuple(ledger_of(Settings.of({"store": {"url": store_url(place)}}), io) for place in places)
+    ledgers = tuple(
+        ledger_of(Settings.of({"store": {"url": store_url(place), "encryption_key": key}}), io)
+        for place, key in zip(places, keys, strict=True)
+    )
     try:
         yield ledgers
     finally:

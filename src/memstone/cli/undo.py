@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from memstone.cli import arguments
-from memstone.cli.arguments import LAYERS, Arguments, ask_confirmation, for_scope_or_everybody, for_store
+from memstone.cli.arguments import LAYERS, Arguments, ask_confirmation, for_scope, for_scope_or_everybody, for_store
 from memstone.cli.fail import NOTHING, OK
+from memstone.cli.short_ids import resolve_event_id, resolve_memory_id
 from memstone.cli.terminal import (
     Column,
     Progress,
@@ -21,11 +22,22 @@ from memstone.cli.terminal import (
     print_note,
     print_table,
 )
+from memstone.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from memstone.literals import LayerName, StatusName
-    from memstone.results import EventFeed, PreviewList, RestoreResult, RollbackResult, UndoItem, UndoResult
+    from memstone.memory import Memory
+    from memstone.results import (
+        EventFeed,
+        PreviewList,
+        RestoreResult,
+        RollbackResult,
+        StatusResult,
+        UndoItem,
+        UndoResult,
+    )
 
+_PAGE: Final = 250
 _STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
 
 
@@ -54,7 +66,7 @@ def _show_events(answer: EventFeed) -> None:
             Column("CURSOR", right=True, spare=1),
             Column("WHEN", spare=2),
             Column("EVENT", style=event_style),
-            Column("ID"),
+            Column("ID", is_id=True),
             Column("WHO", spare=3),
             Column("MEMORY", grows=True),
         ]
@@ -69,24 +81,61 @@ def _show_events(answer: EventFeed) -> None:
 @click.command()
 @click.argument("event_id", metavar="[EVENT]", required=False)
 @click.option("--job", "job_id", metavar="ID", help="Undo everything a job did.")
-@for_store
-def undo(arguments: Arguments, event_id: str | None, *, job_id: str | None) -> int:
+@click.option("--last", is_flag=True, help="Undo the last change; again for the one before.")
+@for_scope
+def undo(arguments: Arguments, event_id: str | None, *, job_id: str | None, last: bool) -> int:
     """Undo a change.
 
     EVENT is an id from `memstone events`. This works as long as nothing has changed the memory since. An undo is an
-    event too, and can itself be undone.
+    event too, and can itself be undone. With --last, you undo everything that the last call changed; --user, --agent
+    or --run make it the last change of theirs.
     """
+    if sum((last, event_id is not None, job_id is not None)) != 1:
+        raise UsageError("say what to undo", hint="give the id of one event, --job ID or --last")
+    if not last and any(arguments.scope().values()):
+        raise click.UsageError("--user, --agent and --run choose what --last undoes")
     with arguments.memory() as memory:
-        answer = memory.undo(event_id, job_id=job_id)
-    if not arguments.print_json(answer):
-        _warn_missing_vectors(answer)
-        _show_results(answer["results"])
+        if last:
+            answers = undo_last(memory, arguments.scope())
+        else:
+            answers = [memory.undo(event_id and resolve_event_id(memory, event_id), job_id=job_id)]
+    results = [one for answer in answers for one in answer["results"]]
+    if not arguments.print_json({**answers[-1], "undone": len(results), "results": results}):
+        for answer in answers:
+            _warn_missing_vectors(answer)
+        _show_results(results)
     return OK
+
+
+_NOT_UNDONE: Final = ("FEEDBACK", "REDACT")
+"""Events that are no change of a memory, or must not come back."""
+_RECENT: Final = 1_000
+
+
+def undo_last(memory: Memory, scope: Mapping[str, Any]) -> list[UndoResult]:
+    """Undo what the last call changed that is not undone yet, from its last event to its first."""
+    where = {**scope, "everybody": not any(scope.values())}
+    page = memory.review.events(limit=_RECENT, newest_first=True, **where)["results"]
+    undone = {one["undoes"] for one in page if one["undoes"]}
+    changes = [one for one in page if not one["undoes"] and one["id"] not in undone and one["event"] not in _NOT_UNDONE]
+    if not changes:
+        raise NotFoundError("there is no change to undo", hint="`memstone events` shows what happened")
+    newest = changes[0]
+    if newest["job_id"]:
+        return [memory.undo(job_id=newest["job_id"])]
+    # One call writes its events at one time; what has a job of its own is undone as that.
+    together = [one for one in changes if one["timestamp"] == newest["timestamp"] and not one["job_id"]]
+    return [memory.undo(one["id"]) for one in together]
 
 
 def _show_results(results: Sequence[UndoItem]) -> None:
     table = TextTable(
-        [Column("EVENT", style=event_style), Column("ID"), Column("STATUS", spare=1), Column("MEMORY", grows=True)]
+        [
+            Column("EVENT", style=event_style),
+            Column("ID", is_id=True),
+            Column("STATUS", spare=1),
+            Column("MEMORY", grows=True),
+        ]
     )
     for one in results:
         table.add(one["event"], one["id"], one["status"], one.get("memory"))
@@ -104,12 +153,12 @@ def _warn_missing_vectors(answer: RestoreResult | UndoResult | RollbackResult) -
 @click.option("--version", type=int, help="The version to bring back.")
 @for_store
 def restore_memory(arguments: Arguments, memory_id: str, *, version: int | None) -> int:
-    """Bring back a deleted, evicted, replaced or disabled memory.
+    """Bring back a memory that was deleted or put aside.
 
     With --version, the memory says again what it said in that version. `memstone history ID` shows what that was.
     """
     with arguments.memory() as memory:
-        answer = memory.review.restore(memory_id, version)
+        answer = memory.review.restore(resolve_memory_id(memory, memory_id), version)
     if not arguments.print_json(answer):
         _warn_missing_vectors(answer)
         _show_results([answer])
@@ -151,7 +200,9 @@ def _confirm_rollback(arguments: Arguments, planned: RollbackResult) -> bool:
 
 def _show_rollback(answer: RollbackResult) -> None:
     if answer["conflicts"]:
-        table = TextTable([Column("NOT UNDONE", style=event_style), Column("ID"), Column("WHY", grows=True)])
+        table = TextTable(
+            [Column("NOT UNDONE", style=event_style), Column("ID", is_id=True), Column("WHY", grows=True)]
+        )
         for one in answer["conflicts"]:
             table.add(one["event"], one["event_id"], one["message"])
         print_table(table)
@@ -178,12 +229,62 @@ def _changes_status(name: str, text: str) -> click.Command:
     @for_store
     def change(arguments: Arguments, memory_id: str, *, reason: str | None) -> int:
         with arguments.memory() as memory:
-            answer = getattr(memory.review, name)(memory_id, reason)
+            answer = getattr(memory.review, name)(resolve_memory_id(memory, memory_id), reason)
         if not arguments.print_json(answer):
             print_line("nothing to do" if answer["event"] == "NONE" else f"{answer['id']} is {answer['status']}")
         return OK
 
     return change
+
+
+def _settles_quarantine(name: str, text: str, done: str) -> click.Command:
+    """Return a command about memories in quarantine: some by their ids, or all of a scope."""
+
+    @click.command(name, help=text)
+    @click.argument("ids", metavar="[ID]...", nargs=-1)
+    @click.option("--all", "every", is_flag=True, help="All memories in quarantine of a scope, or of --everybody.")
+    @click.option("--reason", help="The reason; stored in the history.")
+    @click.option("--yes", "-y", is_flag=True, help="With --all: do not ask for confirmation.")
+    @for_scope_or_everybody
+    def settle(arguments: Arguments, ids: Sequence[str], *, every: bool, reason: str | None, yes: bool) -> int:
+        if bool(ids) == every:
+            hint = "give IDs, or use --all with --user, --agent, --run or --everybody"
+            raise UsageError("say which memories", hint=hint)
+        with arguments.memory() as memory:
+            if every and not (yes or _confirm_settling(arguments, memory, name)):
+                print_note(f"nothing was {done}")
+                return NOTHING
+            rounds = _pages_in_quarantine(arguments, memory) if every else [[resolve_memory_id(memory, i) for i in ids]]
+            answers = [getattr(memory.review, name)(one, reason) for page in rounds for one in page]
+        if not arguments.print_json(answers[0] if len(ids) == 1 else {"results": answers}):
+            _show_settled(answers, done)
+        return OK if answers else NOTHING
+
+    return settle
+
+
+def _pages_in_quarantine(arguments: Arguments, memory: Memory) -> Iterator[list[str]]:
+    """Yield the ids in quarantine until there are none: those that were settled are not in the next page."""
+    while page := memory.review.list(**arguments.scope_or_everybody(), statuses=["quarantined"], limit=_PAGE)[
+        "results"
+    ]:
+        yield [one["id"] for one in page]
+
+
+def _confirm_settling(arguments: Arguments, memory: Memory, name: str) -> bool:
+    page = memory.review.list(**arguments.scope_or_everybody(), statuses=["quarantined"], limit=_PAGE)
+    if not page["results"]:
+        return True
+    count = f"more than {_PAGE:,}" if page["more"] else f"{len(page['results']):,}"
+    return ask_confirmation(arguments, f"{name.capitalize()} {count} in quarantine?", without=name)
+
+
+def _show_settled(answers: Sequence[StatusResult], done: str) -> None:
+    if len(answers) == 1:
+        one = answers[0]
+        print_line("nothing to do" if one["event"] == "NONE" else f"{one['id']} is {one['status']}")
+    else:
+        print_line(f"{len(answers):,} memories {done}" if answers else "there is nothing in quarantine")
 
 
 @click.command()
@@ -218,7 +319,7 @@ def _show_inspected(answer: PreviewList) -> None:
     table = TextTable(
         [
             Column("SCORE", right=True, spare=2),
-            Column("ID"),
+            Column("ID", is_id=True),
             Column("LAYER", spare=3),
             Column("STATUS"),
             Column("PREVIEW", grows=True),
@@ -240,7 +341,7 @@ COMMANDS: Final = (
     _changes_status("disable", "Keep a memory but stop recalling it."),
     _changes_status("enable", "Recall a disabled memory again."),
     _changes_status("quarantine", "Hold a memory back until someone approves it."),
-    _changes_status("approve", "Release a memory from quarantine."),
-    _changes_status("reject", "Delete a memory in quarantine."),
+    _settles_quarantine("approve", "Release memories from quarantine.", "approved"),
+    _settles_quarantine("reject", "Delete memories in quarantine.", "rejected"),
     inspect,
 )

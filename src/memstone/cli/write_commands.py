@@ -11,6 +11,7 @@ from memstone.cli import arguments
 from memstone.cli.arguments import KINDS, Arguments, ask_confirmation, for_scope, for_store
 from memstone.cli.fail import FAILED, NOTHING, OK
 from memstone.cli.read_commands import show_memory
+from memstone.cli.short_ids import resolve_memory_id
 from memstone.cli.terminal import Column, TextTable, event_style, print_line, print_note, print_table
 from memstone.errors import NotFoundError, UsageError
 
@@ -77,7 +78,7 @@ def add(
 
 
 def _show_changes(answer: AddResult, *, infer: bool) -> None:
-    table = TextTable([Column("EVENT", style=event_style), Column("ID"), Column("MEMORY", grows=True)])
+    table = TextTable([Column("EVENT", style=event_style), Column("ID", is_id=True), Column("MEMORY", grows=True)])
     for one in answer["results"]:
         table.add(one["event"], one["id"], one["memory"])
     if table.rows:
@@ -148,7 +149,7 @@ def update(
     if expires is not None:
         changes["expires_at"] = None if expires == "never" else expires
     with options.memory() as memory:
-        changed = memory.update(memory_id, new_text, **changes)
+        changed = memory.update(resolve_memory_id(memory, memory_id), new_text, **changes)
     if not options.print_json(changed):
         show_memory(changed)
     return OK
@@ -202,18 +203,19 @@ def _confirm_delete(arguments: Arguments, *, filtered: bool) -> bool:
 
 def _delete_ids(arguments: Arguments, ids: Sequence[str]) -> int:
     with arguments.memory() as memory:
-        if len(ids) == 1:
-            gone = memory.delete(ids[0])
+        wanted = [resolve_memory_id(memory, one) for one in ids]
+        if len(wanted) == 1:
+            gone = memory.delete(wanted[0])
             answer: DeleteBatchResult = {"results": [{"id": gone["id"], "event": gone["event"]}]}
         else:
-            answer = memory.delete_many(list(ids))
+            answer = memory.delete_many(wanted)
     if not arguments.print_json(answer):
         _show_deleted(answer["results"])
     return OK if all("error" not in one for one in answer["results"]) else NOTHING
 
 
 def _show_deleted(results: Sequence[DeleteItem]) -> None:
-    table = TextTable([Column("EVENT", style=event_style), Column("ID"), Column("REMARK", grows=True)])
+    table = TextTable([Column("EVENT", style=event_style), Column("ID", is_id=True), Column("REMARK", grows=True)])
     for one in results:
         error = one.get("error")
         missing = error is not None and error["code"] == NotFoundError.code

@@ -7,6 +7,7 @@ loading everything would.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar, cast
 from weakref import finalize
 
@@ -26,6 +27,7 @@ from memstone.engine.worker_state import IN_BACKGROUND
 from memstone.errors import InvalidInput
 from memstone.model.access import Bounds
 from memstone.model.context import ContextPack
+from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -88,6 +90,10 @@ class Engine:
         """Start the worker, where there is to be one; it leaves with this engine, if nobody closes it."""
         self.runtime.worker_state.home = self.runtime
         finalize(self, self.runtime.worker_state.leave).atexit = False
+        if self.runtime.graph is not None:
+            self.runtime.graph.watch(self.runtime.tenant_id)
+            finalize(self, self.runtime.graph.stop).atexit = False
+            self.runtime.graph.start()
         if self.runtime.policy.formation.mode in IN_BACKGROUND:
             from memstone.engine.background.worker import start_worker
 
@@ -106,6 +112,19 @@ class Engine:
         from memstone.engine.access.bounds import apply_bounds
 
         other = Engine(apply_bounds(self.runtime.of(bounds.tenant_id), bounds))
+        other._open, other._guest = self._open, True
+        return other
+
+    def with_policy(self, policy: Policy) -> Engine:
+        """Return the same engine with another policy, for trying it out; it is closed with the one it is made of.
+
+        It shares nothing that depends on a policy: neither what was resolved nor what was shown.
+        """
+        from memstone.engine.block_cache import BlockCache
+        from memstone.engine.policy import Tunings
+
+        own = replace(self.runtime, policy=policy, untuned=None, tunings=Tunings(), blocks=BlockCache())
+        other = Engine(own)
         other._open, other._guest = self._open, True
         return other
 
@@ -340,5 +359,7 @@ class Engine:
         await write_down(self.runtime)
         if (close := getattr(self.runtime.index, "close", None)) is not None:
             await close()
+        if self.runtime.graph is not None:
+            await self.runtime.graph.close()
         await self.runtime.ledger.close()
         await self.runtime.io.close()

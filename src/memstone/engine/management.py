@@ -56,7 +56,7 @@ async def build_dashboard(
         return visible
     figures = await runtime.ledger.peek(lambda tx: tx.jobs.figures(runtime.tenant_id))
     waiting = await runtime.ledger.peek(lambda tx: tx.admin.counts(runtime.tenant_id))
-    visible["processing"] = _summarize_jobs(figures, runtime.policy.prices)
+    visible["processing"] = summarize_jobs(figures, runtime.policy.prices)
     visible["waiting"] = {"pending": waiting["pending"], "dead": waiting["dead"]}
     visible["agents"] = (await agents.list_agents(runtime, most, 0))["agents"]
     return visible
@@ -80,7 +80,7 @@ async def _last_pass(tx: Tx, scope: Scope) -> LastConsolidation | None:
     return {"at": found[0].created_at, "status": cast("JobStatus", found[0].status)} if found else None
 
 
-def _summarize_jobs(figures: Sequence[JobFigures], prices: Sequence[tuple[str, float, float]]) -> WorkStats:
+def summarize_jobs(figures: Sequence[JobFigures], prices: Sequence[tuple[str, float, float]]) -> WorkStats:
     """Return how often work was done in the background, with what success, and how long it took."""
     tasks = sorted({one.task for one in figures})
     by_task = {task: _sum_figures([one for one in figures if one.task == task], prices) for task in tasks}

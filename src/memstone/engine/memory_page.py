@@ -61,7 +61,7 @@ async def memory_page(runtime: Runtime, request: PageRequest) -> MemoryPage:
             "total": sum(kinds.values()),
             "by_kind": kinds,
             "tokens": tokens,
-            "hit_rate": _hit_rate(uses),
+            "hit_rate": hit_rate(uses),
             "cache": _cache_hits(runtime),
         }
         return [results.format_memory(found) for found in rows], stats
@@ -111,7 +111,7 @@ def _usage_user_id(runtime: Runtime, scope: Scope) -> str | None:
     return scope.user_id
 
 
-def _hit_rate(counted: Mapping[str, int]) -> float | None:
+def hit_rate(counted: Mapping[str, int]) -> float | None:
     """Return the share of what was shown that an answer used, as ``metrics`` tells it."""
     visible_count = counted.get(JUDGED, 0)
     return round(counted.get(USED, 0) / visible_count, 4) if visible_count else None

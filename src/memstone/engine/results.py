@@ -11,7 +11,7 @@ from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import checked_limit
 from memstone.engine.store.write import Outcome
 from memstone.errors import InvalidInput, MemstoneError
-from memstone.model.event import Event, EventType
+from memstone.model.event import Event, EventFilter, EventType
 from memstone.model.memory import FoundMemory, Layer, Status
 from memstone.model.scope import scope_ids
 
@@ -173,15 +173,18 @@ _INNER: Final = frozenset({"links", "split"})
 
 
 async def list_events(
-    runtime: Runtime, values: Mapping[str, Any], after: int, limit: int, *, everybody: bool
+    runtime: Runtime, values: Mapping[str, Any], after: int, limit: int, *, everybody: bool, newest_first: bool = False
 ) -> EventFeed:
-    """Return what happened after a cursor, oldest first; and the cursor to go on from."""
+    """Return what happened after a cursor, or before it with the newest first; and the cursor to go on from."""
     cursor, most = _validate_cursor(after), checked_limit(limit, MOST, "pass the cursor of each answer as after")
     scope = scope_or_everybody(runtime, values, everybody=everybody)
     look = (
         runtime.ledger.peek if runtime.bounds is None else runtime.ledger.read
     )  # within bounds it may take several pages
-    found = await look(lambda tx: tx.events.feed(scope, cursor, most))
+    if newest_first:
+        found = await look(lambda tx: tx.events.newest(scope, EventFilter(), cursor or None, most))
+    else:
+        found = await look(lambda tx: tx.events.feed(scope, cursor, most))
     return {"results": [format_event(event) for event in found], "cursor": found[-1].seq if found else cursor}
 
 

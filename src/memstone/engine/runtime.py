@@ -25,6 +25,7 @@ from memstone.model.curator import Curator
 from memstone.model.instant import Instant, to_instant
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
+from memstone.ports.graph import GraphMirror
 from memstone.ports.index import TextIndex, VectorIndex
 from memstone.ports.io import Clock, Io, Observer
 from memstone.ports.ledger import Ledger
@@ -164,6 +165,9 @@ class Runtime:
     language: Language
     """What reads text without a model; everything that only holds for one language is asked of it."""
 
+    graph: GraphMirror | None = None
+    """A graph database that mirrors the entities and relations of the ledger."""
+
     curator: Curator | None = None
     llm: Llm | None = None
     reranker: Reranker | None = None
@@ -200,7 +204,7 @@ class Runtime:
     @property
     def at_hand(self) -> bool:
         """Whether what is held waits for nothing outside this process."""
-        return self.ledger.in_process and self.index.in_process
+        return self.ledger.in_process and self.index.in_process and self.graph is None
 
     @property
     def alone(self) -> bool:
@@ -242,6 +246,8 @@ class Runtime:
             return self
         llm = self.llm.of(tenant_id) if self.llm is not None and isinstance(self.llm, SharedLlm) else self.llm
         embedding = self.embedding.of(tenant_id)
+        if self.graph is not None:
+            self.graph.watch(tenant_id)
         ledger = self.ledger.of(tenant_id)
         return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, embedding=embedding, at_home=False)
 

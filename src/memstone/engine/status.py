@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         EmbeddingPart,
         EngineInfo,
         ErrorInfo,
+        GraphPart,
         HealthFigures,
         HealthProbe,
         HealthReport,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
         RefreshResult,
         SelfTest,
         VectorPart,
+        VectorStoreCheck,
     )
 
 # --- ``engine_status``, ``verify``, ``refresh_vectors`` ---------------------------------------------------------------
@@ -65,6 +67,7 @@ async def engine_status(runtime: Runtime) -> EngineInfo:
         "keyword": {"available": True, "reason": None, "backend": "full text of analysed words"},
         "embedding": await _embedding_status(runtime),
         "vector_store": await _vector_status(runtime),
+        "graph_store": await _graph_status(runtime),
         "rerank": _port_status(runtime.reranker, "no reranker is configured"),
         "llm": _port_status(runtime.llm, "no language model is configured; the curator learns"),
     }
@@ -110,6 +113,8 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
     other = active is not None and active != signature
     outage: MemstoneError | None = getattr(runtime.index, "outage", None)
     down = "" if outage is None else f"{outage.message}; the embedded index answers meanwhile"
+    count_lag = getattr(runtime.index, "count_lag", None)
+    lag = 0 if count_lag is None or runtime.bounds is not None else await count_lag(runtime.tenant_id, signature)
     return {
         "available": not other and not down,
         "reason": "the index belongs to another embedder: run reindex" if other else down or None,
@@ -118,7 +123,23 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
         "signature": signature,
         "active_signature": active,
         "needs_reindex": bool(waiting) or other,
+        "lag": lag,
     }
+
+
+async def _graph_status(runtime: Runtime) -> GraphPart:
+    graph = runtime.graph
+    if graph is None:
+        return {"available": True, "reason": None, "backend": "local", "pending": 0}
+    error: MemstoneError | None = graph.outage
+    pending = 0
+    if error is None and runtime.bounds is None:
+        try:
+            pending = await graph.count_pending(runtime.tenant_id)
+        except MemstoneError as raised:
+            error = raised
+    reason = None if error is None else f"{error.message}; the ledger answers meanwhile"
+    return {"available": error is None, "reason": reason, "backend": "external", "pending": pending}
 
 
 async def pending_vectors(runtime: Runtime) -> int:
@@ -142,6 +163,26 @@ async def clean_up_vectors(runtime: Runtime, *, dry_run: bool) -> int:
     signature = await runtime.embedding.signature()
     removed: int = await clean_up(runtime.tenant_id, signature, runtime.now(), dry_run=dry_run)
     return removed
+
+
+async def compare_vectors(runtime: Runtime, *, repair: bool) -> VectorStoreCheck | None:
+    """Compare a vector store outside with the ledger, and repair it if asked to; None where there is nothing to."""
+    if runtime.bounds is not None:
+        raise Forbidden("this key cannot check a vector store", hint="use a key for the whole tenant")
+    compare = getattr(runtime.index, "compare", None)
+    if compare is None or not runtime.embedding.on:
+        return None
+    found = await compare(runtime.tenant_id, await runtime.embedding.signature(), repair=repair)
+    if found is None:
+        return None
+    return {
+        "points": found.points,
+        "expected": found.expected,
+        "missing": found.missing,
+        "different": found.different,
+        "unknown": found.unknown,
+        "repaired": repair and not found.is_equal,
+    }
 
 
 async def refresh_vectors(runtime: Runtime) -> RefreshResult:

@@ -179,10 +179,15 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class EntityFound:
-    """What one text names; the ends of every relation are among the entities."""
+    """What one text names; the ends of every relation are among the entities.
+
+    ``possible`` are normal forms of words that are names only if somebody of that name is known already: a capital at
+    the beginning of a sentence says nothing.
+    """
 
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
+    possible: tuple[str, ...] = ()
 
 
 NOTHING: Final = EntityFound()

@@ -410,6 +410,10 @@ class VectorRows(Protocol):
         """Return changes of the whole tenant with a larger id, oldest first: the id, and the ``seq`` it is about."""
         ...
 
+    async def count_changes(self, tenant_id: str, cursor: int) -> int:
+        """Return how many changes have a larger id."""
+        ...
+
     async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
         """Return what these versions are now, once for each of their links.
 

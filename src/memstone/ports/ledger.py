@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from memstone.ports.access_tables import Accounts, Admin, Agents, ApiKeys, Preferences
+from memstone.ports.browse import Browse
 from memstone.ports.erasure import Erasure, Vault
 from memstone.ports.index import FullText, Indexes, IndexInfo, LinkedVector, TextRow, VectorRow, VectorRows
 from memstone.ports.tables import (
@@ -48,6 +49,7 @@ __all__ = [
     "Admin",
     "Agents",
     "ApiKeys",
+    "Browse",
     "Bulk",
     "Calibration",
     "Continuations",
@@ -91,6 +93,9 @@ class Tx(Protocol):
 
     @property
     def memories(self) -> Memories: ...  # noqa: D102 - the protocol it names is the contract
+
+    @property
+    def browse(self) -> Browse: ...  # noqa: D102 - the protocol it names is the contract
 
     @property
     def links(self) -> Links: ...  # noqa: D102 - the protocol it names is the contract

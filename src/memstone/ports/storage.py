@@ -219,6 +219,42 @@ class Sealer(Protocol):
         ...
 
 
+# --- the keys that a store is encrypted with --------------------------------------------------------------------------
+
+
+class EncryptionKeys(Protocol):
+    """Where the keys are that a store and its files are encrypted with. It blocks, so it is used within ``Io.run``."""
+
+    @property
+    def place(self) -> str:
+        """Where they are, for people."""
+        ...
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether Memstone may put a new key there; else the operator does."""
+        ...
+
+    def read(self) -> tuple[bytes, ...]:
+        """Return the keys, the current one first and former ones after it; nothing where there is none yet."""
+        ...
+
+    def make(self) -> bytes:
+        """Return the current key; where there is none yet, make one first.
+
+        ``EncryptionError`` where the operator has to.
+        """
+        ...
+
+    def add(self) -> bytes:
+        """Put a new key before those that are there, and return it."""
+        ...
+
+    def drop_former(self) -> int:
+        """Remove all keys but the current one; gives how many."""
+        ...
+
+
 # --- a database of another system that is read once, and never written to ---------------------------------------------
 
 

@@ -13,6 +13,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import EntityRow, FoundMemory, Link, Record, RelationRow
 from memstone.model.query import Where
 from memstone.model.scope import Scope
+from memstone.ports.graph import GraphCounts, GraphRows
 
 # --- versions of remembered things, who may see them, and what happened to them ---------------------------------------
 
@@ -62,6 +63,12 @@ class Memories(Protocol):
 
     async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
         """Note that one episode more (or, with -1, one less) speaks of these versions."""
+        ...
+
+    async def list_sessions(
+        self, where: Where, *, limit: int, offset: int = 0
+    ) -> list[tuple[str, int, Instant, Instant]]:
+        """Return the runs that matching rows belong to, latest first: how many rows, the first and the last time."""
         ...
 
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
@@ -282,12 +289,28 @@ class Entities(Protocol):
         ...
 
     async def neighbours(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> list[tuple[str, EntityRow]]:
-        """Return what is one hop away, either way: an entity's id and who is next to it; at most ``most`` for each."""
+        """Return what is one hop away, either way: an entity's id and who is next to it; at most ``most`` for each.
+
+        What was related last comes first.
+        """
+        ...
+
+    async def rows_of(self, tenant_id: str, seqs: Sequence[int]) -> GraphRows:
+        """Return what these versions say, and the entities they speak of, for a graph outside the ledger."""
+        ...
+
+    async def find_by_ids(self, tenant_id: str, entity_ids: Sequence[str]) -> list[EntityRow]:
+        """Return those of these entities that are there; ``mentions`` is not counted."""
+        ...
+
+    async def counts(self, tenant_id: str) -> GraphCounts:
+        """Return how many entities, mentions and relations a tenant has."""
         ...
 
     async def list_entities(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
         """Return the entities that memories linked to this scope mention or relate, most often mentioned first.
 
+        The user whose memories they are is not among them: everything speaks of that one.
         ``mentions`` counts only the memories of this scope.
         """
         ...
@@ -404,6 +427,10 @@ class Metrics(Protocol):
         """Return what was counted since the day of a moment, by name."""
         ...
 
+    async def drop_counts(self, tenant_id: str, user_id: str, before: Instant) -> None:
+        """Drop what was counted for a user before the day of a moment."""
+        ...
+
     async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> dict[str, int]:
         """Return how many events of facts there were since a moment, by verb.
 
@@ -462,8 +489,8 @@ class UpkeepRows(Protocol):
         """Return the last entry in the log of changes."""
         ...
 
-    async def changed_users(self, tenant_id: str, since: int) -> list[str]:
-        """Return the users who have entries in the log of changes after ``since``, in order."""
+    async def changed_users(self, tenant_id: str, since: int, user_id: str = "") -> list[str]:
+        """Return the users who have entries in the log of changes after ``since``, in order; of one user, if named."""
         ...
 
     async def stale_changes(self, tenant_id: str, until: int, limit: int) -> list[int]:

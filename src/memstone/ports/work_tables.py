@@ -251,6 +251,10 @@ class Receipts(Protocol):
         """Return who was asked about, and the body of a receipt, or None."""
         ...
 
+    async def list_newest(self, scope: Scope, since: Instant, limit: int) -> list[tuple[Scope, dict[str, Any]]]:
+        """Return receipts of a scope that are not older than a moment, newest first, each with whom it is about."""
+        ...
+
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         """Return who was asked about, or None."""
         ...

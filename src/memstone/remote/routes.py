@@ -132,6 +132,7 @@ ROUTES: Final[dict[str, VerbRoute]] = {
     # what memories speak of, who holds them, and vectors that callers bring
     "graph.entities": _send("/v1/entities", **_AGAIN),
     "graph.relations": _get("/v1/relations", made=True),
+    "graph.check": _send("/v1/admin/graph", **_ADMIN, **_AGAIN, long=True),
     "sharing.share": _send(f"{_MEMORY_PATH}/share"),
     "sharing.unshare": _send(f"{_MEMORY_PATH}/unshare"),
     "sharing.replace": _send(f"{_MEMORY}/replace", **_WRITE),

@@ -45,7 +45,8 @@ class Degradation(TypedDict):
     channel: NotRequired[str]
     """The part of a search that was left out: ``dense``, ``text``, ``entity`` or ``rerank``.
 
-    ``vector_store`` says that a store outside did not answer, and the index beside the ledger did in its place.
+    ``vector_store`` says that a store outside did not answer, and the index beside the ledger did in its place;
+    ``graph_store`` says the same of a graph database, and the ledger answered in its place.
     """
     code: str
     message: str

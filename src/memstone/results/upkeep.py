@@ -4,7 +4,7 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from memstone.literals import IdleStatus, JobStatus
+from memstone.literals import EncryptionState, IdleStatus, JobStatus
 from memstone.results.common import CacheStats, Degradation, ErrorInfo
 from memstone.results.sessions import AgentItem, EpisodeItem, IdentityResult, PinnedFact
 
@@ -54,6 +54,40 @@ class VectorPart(EnginePart):
     active_signature: NotRequired[str | None]
     """The signature of the vectors that are searched; None before there are any."""
     needs_reindex: NotRequired[bool]
+    lag: NotRequired[int]
+    """How many changes a separate vector store does not have yet; 0 without one."""
+
+
+class GraphPart(EnginePart):
+    """Where entities and relations are: in the ledger alone (``local``), or in a graph database as well."""
+
+    backend: Literal["local", "external"]
+    pending: int
+    """How many changes the graph database has not seen yet."""
+
+
+class GraphFigures(TypedDict):
+    """How much a graph holds."""
+
+    entities: int
+    mentions: int
+    relations: int
+
+
+class GraphReport(TypedDict):
+    """How the graph database compares with the ledger."""
+
+    backend: Literal["local", "external"]
+    agrees: bool
+    pending: int
+    """How many changes the graph database has not seen yet, at most 256."""
+    ledger: GraphFigures
+    mirror: GraphFigures | None
+    """What the graph database holds; None if there is none."""
+    repaired: Literal["filled", "rebuilt"] | None
+    """What was done: missing changes were filled in, or everything was built again."""
+    named: int
+    """How many memories were read for names that had not been before."""
 
 
 class EngineInfo(TypedDict):
@@ -62,6 +96,7 @@ class EngineInfo(TypedDict):
     keyword: KeywordPart
     embedding: EmbeddingPart
     vector_store: VectorPart
+    graph_store: GraphPart
     rerank: ModelPart
     llm: ModelPart
 
@@ -167,6 +202,24 @@ class StoreStats(RowCounts):
     formation: FormationStats
 
 
+class EncryptionStatus(TypedDict):
+    """What is encrypted on disk; the fields after the first two are there if ``store.encryption_key`` is set."""
+
+    state: EncryptionState
+    """Of the database: ``server`` leaves it to PostgreSQL, ``memory`` is a store that is never on disk."""
+    files: bool
+    """Whether Memstone encrypts the backups and exports that it writes."""
+    cipher: NotRequired[str]
+    key_place: NotRequired[str]
+    """Where the keys are."""
+    key: NotRequired[str | None]
+    """The name of the key in use; it tells nothing about the key itself."""
+    former_keys: NotRequired[int]
+    """How many earlier keys are still in that place."""
+    rotation_due: NotRequired[bool]
+    """Whether the store has another key than the first in that place."""
+
+
 class StoreCheck(TypedDict):
     """The state of a store; what is there beside the first four depends on the database."""
 
@@ -175,6 +228,7 @@ class StoreCheck(TypedDict):
     """The version of its schema."""
     latest_schema: int
     bytes: int
+    encryption: EncryptionStatus
     sqlite: NotRequired[str]
     """The version of SQLite."""
     journal: NotRequired[str]
@@ -286,6 +340,22 @@ class ReindexResult(TypedDict):
     failed: int
     dropped: int
     """Vectors of other embedders that were removed."""
+    sent: int
+    """Changes that were sent to a separate vector store; 0 without one."""
+
+
+class VectorStoreCheck(TypedDict):
+    """How a separate vector store differs from the ledger."""
+
+    points: int
+    """Points in the store, before anything was repaired."""
+    expected: int
+    """Points that there should be: one for each owner of each active memory that has a vector."""
+    missing: int
+    different: int
+    unknown: int
+    """Points of memories that are not active, or of none."""
+    repaired: bool
 
 
 class RefreshResult(ReindexResult):
@@ -379,12 +449,14 @@ class ErasureCheck(TypedDict):
     """One check that was made after an erasure."""
 
     check: str
-    """``indexes``, ``log``, ``backups``, ``rows``, ``files`` or ``free space``."""
+    """``indexes``, ``graph``, ``log``, ``backups``, ``rows``, ``files`` or ``free space``."""
     ok: bool
     pending: NotRequired[bool]
     """It will be done by itself."""
     points_left: NotRequired[int]
     """Vectors that are still there."""
+    entities_left: NotRequired[int]
+    """Entities that a graph database still ties to what was erased."""
     copies: NotRequired[list[BackupErasure]]
     left: NotRequired[dict[str, int]]
     """Rows that are still there, by table."""
@@ -460,6 +532,14 @@ class BackupFile(TypedDict):
     sha256: str
 
 
+class BackupEncryption(TypedDict):
+    """How a backup is encrypted."""
+
+    cipher: str
+    key: str
+    """The name of the key; it tells nothing about the key itself."""
+
+
 class BackupManifest(TypedDict):
     """What a backup says of itself."""
 
@@ -479,7 +559,9 @@ class BackupManifest(TypedDict):
     tenant: NotRequired[str | None]
     """The tenant that the backup holds, for PostgreSQL; None is all of them."""
     rewritten: NotRequired[bool]
-    """Whether somebody was erased from it after it was written."""
+    """Whether somebody was erased from it after it was written, or it got another key."""
+    encryption: NotRequired[BackupEncryption]
+    """What it is encrypted with; it is missing if it is not."""
 
 
 class BackupResult(BackupManifest):
@@ -526,6 +608,8 @@ class ImportResult(TypedDict):
     """How many were there already."""
     quarantined: int
     """How many wait until somebody approves them."""
+    approved: int
+    """How many waited from an earlier import and need no approval now."""
     turns: int
     facts: int
     episodes: int

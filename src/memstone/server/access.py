@@ -127,7 +127,9 @@ def with_own_names(answer: Any, bounds: Bounds) -> Any:
 # --- who asks, and what they may do -----------------------------------------------------------------------------------
 
 
-_SECONDS: Final = 5.0
+_SECONDS: Final = 1.0
+"""How long a key is remembered: so much later every process knows that it was revoked."""
+
 _ENTRIES: Final = 1_000
 _NOTED_EVERY: Final = 60.0
 
@@ -169,7 +171,7 @@ class Caller:
 
 
 class Authenticator:
-    """Recognises keys, and remembers for a few seconds whom it has recognised."""
+    """Recognises keys, and remembers for a second whom it has recognised."""
 
     def __init__(self, memory: AsyncMemory, *, open_loopback: bool = False) -> None:
         self._memory, self._open = memory, open_loopback
@@ -185,14 +187,14 @@ class Authenticator:
         if not token:
             if self._open and is_local(request):
                 tenant = self._memory.engine.runtime.tenant_id
-                return self._caller(ApiKey(tenant, "loopback", "", "", verbs=ALL_VERBS))
+                return self.caller_for(ApiKey(tenant, "loopback", "", "", verbs=ALL_VERBS))
             raise Unauthenticated("no key was sent")
-        return self._caller(await self._recognise_token(token))
+        return self.caller_for(await self._recognise_token(token))
 
     async def admit_anew(self, request: Request) -> Caller:
         """Return the same without what is remembered: for who was let in a while ago and is still there."""
         token = token_of(request)
-        return self._caller(await self._looked_up(token)) if token else await self.admit(request)
+        return self.caller_for(await self._looked_up(token)) if token else await self.admit(request)
 
     async def _recognise_token(self, token: str) -> ApiKey | AuthenticatedAccount:
         name, now = _access_named(token), time.monotonic()
@@ -243,7 +245,8 @@ class Authenticator:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _caller(self, known: ApiKey | AuthenticatedAccount) -> Caller:
+    def caller_for(self, known: ApiKey | AuthenticatedAccount) -> Caller:
+        """Return the caller for a key or an account that was recognised."""
         key = known if isinstance(known, ApiKey) else known.key
         bounds = keys.bounds_of(key, self._identity)
         return Caller(key, self._memory_within_bounds(bounds), bounds, None if isinstance(known, ApiKey) else known)

@@ -17,9 +17,10 @@ from memstone.engine.preload import preload_models
 from memstone.server import description, errors
 from memstone.server.access import Authenticator
 from memstone.server.connections import ProxyAddresses
+from memstone.server.console.routes import install_console
 from memstone.server.gateway import routes as gateway
 from memstone.server.gateway.upstream import Upstreams
-from memstone.server.limits import Failures, Governor, Rate, create_governor
+from memstone.server.limits import Failures, Governor, Rate, SharedCounts, create_governor
 from memstone.server.mcp.http import McpMount
 from memstone.server.metrics import OBSERVED, Journal
 from memstone.server.middleware import ErrorMiddleware, RequestIdMiddleware, RequestLimitsMiddleware, cors_options
@@ -78,9 +79,13 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     ours = AsyncMemory(settings) if memory is None else memory
     doorkeeper = Authenticator(ours, open_loopback=settings.server.open_loopback)
     governor = attach_governor(ours, settings)
-    rate, failures = Rate(settings.server.rate), Failures(settings.server.failed_logins)
+    runtime = ours.engine.runtime
+    counts = SharedCounts(runtime.ledger, runtime.tenant_id, runtime.now)
+    rate = Rate(settings.server.rate, shared=counts)
+    failures = Failures(settings.server.failed_logins, shared=counts)
     guard = UrlGuard(settings.server.private_urls)
-    state = ServiceState(settings, ours, doorkeeper, rate, failures, Upstreams(settings.gateway), governor, guard)
+    upstreams = Upstreams(settings.gateway)
+    state = ServiceState(settings, ours, doorkeeper, rate, failures, counts, upstreams, governor, guard)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -113,6 +118,8 @@ def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: As
     app.router.routes.extend(mcp.routes)
     errors.install_error_handlers(app)
     include_all(app)
+    if settings.server.console.enabled:
+        install_console(app, state)
     description.install_openapi_route(app)
     server = settings.server
     app.add_middleware(ErrorMiddleware)

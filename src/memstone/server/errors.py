@@ -110,7 +110,9 @@ def _error_codes(kind: type[errors.MemstoneError]) -> Iterator[str]:
         yield from _error_codes(narrower)
 
 
-_OF_STORES: Final = frozenset((*_error_codes(errors.StorageError), *_error_codes(errors.VectorStoreError)))
+_OF_STORES: Final = frozenset(
+    code for cls in (errors.StorageError, errors.VectorStoreError, errors.GraphStoreError) for code in _error_codes(cls)
+)
 
 
 def hide_store_details(answer: Any) -> Any:

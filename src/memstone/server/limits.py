@@ -1,6 +1,8 @@
 """How often somebody may ask, and how often they may be wrong: buckets that fill by themselves.
 
-There is one for each key, and one for each address from which wrong keys or passwords come. They live in this process.
+There is one for each key, and one for each address from which wrong keys or passwords come. Each process has its own
+buckets, and takes out of them what other processes on the same store have let through: they tell each other through the
+store, about once a second while somebody asks.
 """
 
 from __future__ import annotations
@@ -8,14 +10,14 @@ from __future__ import annotations
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
 from memstone.engine.runtime import Runtime
-from memstone.errors import LlmBudgetSpent, TooManyRequests
+from memstone.errors import LlmBudgetSpent, MemstoneError, TooManyRequests
 from memstone.language.text.normal import estimate_tokens
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Ledger, Tx
@@ -29,16 +31,85 @@ from memstone.server.metrics import FAILED_LOGINS, REFUSED
 
 
 _KEYS: Final = 10_000
+_RATES: Final = "service:rates"
+"""Under the name of this user, who is none, processes tell each other what they have let through."""
+
+_KEY: Final = "key:"
+_ADDRESS: Final = "address:"
+_EXCHANGED_EVERY: Final = 0.5
 _NEIGHBOURS: Final = 64
 
 
-class Rate:
-    """Requests a minute, with a burst; each key has its own bucket, in this process."""
+class SharedCounts:
+    """What every process on one store has let through, by name.
 
-    def __init__(self, settings: RateSettings, now: Callable[[], float] = time.monotonic) -> None:
+    A process adds what it counted itself to rows of the day, and reads the sums. What they rose by beyond that came
+    from others. Two processes that start at the same moment both give the whole burst away; the next look takes what
+    was too much from both.
+    """
+
+    def __init__(self, ledger: Ledger, tenant_id: str, now: Callable[[], Instant]) -> None:
+        self._ledger, self._tenant, self._now = ledger, tenant_id, now
+        self._own: dict[str, int] = {}
+        self._sums: dict[str, int] = {}
+        self._day = ""
+        self._next = 0.0
+        self._busy = False
+
+    def add(self, name: str) -> None:
+        """Count one."""
+        self._own[name] = self._own.get(name, 0) + 1
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to look what others have counted."""
+        return bool(self._own) and not self._busy and time.monotonic() >= self._next
+
+    async def exchange(self) -> dict[str, int]:
+        """Tell the others what was counted here; gives what they have counted since, by name."""
+        self._busy, own, self._own = True, self._own, {}
+        try:
+            now = self._now()
+            work = partial(
+                _exchange_counts, tenant_id=self._tenant, now=now, own=own, is_new_day=now[:_DAY] != self._day
+            )
+            ledger = self._ledger.of(self._tenant)
+            sums = await (ledger.note(work) if ledger.in_process else ledger.aside(work))
+        except MemstoneError:  # whoever asks next tries again; until then each process counts for itself
+            for name, count in own.items():
+                self._own[name] = self._own.get(name, 0) + count
+            return {}
+        finally:
+            self._busy, self._next = False, time.monotonic() + _EXCHANGED_EVERY
+        before, self._sums = self._sums if now[:_DAY] == self._day else {}, sums
+        is_first, self._day = not self._day, now[:_DAY]
+        if is_first:  # what was counted before this process began is long since filled up again, or nearly
+            return {}
+        more = {name: total - before.get(name, 0) - own.get(name, 0) for name, total in sums.items()}
+        return {name: count for name, count in more.items() if count > 0}
+
+
+async def _exchange_counts(
+    tx: Tx, *, tenant_id: str, now: Instant, own: dict[str, int], is_new_day: bool
+) -> dict[str, int]:
+    if is_new_day:
+        await tx.metrics.drop_counts(tenant_id, _RATES, now)
+    await tx.metrics.count(tenant_id, _RATES, now, dict(sorted(own.items())))  # in order, or two might deadlock
+    return await tx.metrics.sum_counts(tenant_id, _RATES, now)
+
+
+class Rate:
+    """Requests a minute, with a burst; each key has its own bucket."""
+
+    def __init__(
+        self,
+        settings: RateSettings,
+        now: Callable[[], float] = time.monotonic,
+        shared: SharedCounts | None = None,
+    ) -> None:
         self._per_second = settings.per_minute / 60
         self._burst = float(settings.burst or settings.per_minute)
-        self._now = now
+        self._now, self._shared = now, shared
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, name: str) -> None:
@@ -52,6 +123,8 @@ class Rate:
         self._buckets[name] = (tokens - 1 if enough else tokens, now)
         if len(self._buckets) > _KEYS:
             self._buckets.popitem(last=False)
+        if enough and self._shared is not None:
+            self._shared.add(f"{_KEY}{name}")
         if not enough:
             REFUSED.inc()
             raise TooManyRequests(
@@ -59,6 +132,16 @@ class Rate:
                 retry_after=(1 - tokens) / self._per_second,
                 hint="wait for the time in Retry-After",
             )
+
+    def charge(self, counts: Mapping[str, int]) -> None:
+        """Take out of the buckets what other processes have let through."""
+        now = self._now()
+        for name, count in counts.items():
+            if self._per_second and name.startswith(_KEY):
+                key = name.removeprefix(_KEY)
+                tokens, since = self._buckets.get(key, (self._burst, now))
+                tokens = min(self._burst, tokens + (now - since) * self._per_second)
+                self._buckets[key] = (max(tokens - count, -self._burst), now)
 
 
 class Failures:
@@ -68,10 +151,15 @@ class Failures:
     looked up or hashed; the table holds the addresses that were wrong most recently.
     """
 
-    def __init__(self, settings: RateSettings, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        settings: RateSettings,
+        now: Callable[[], float] = time.monotonic,
+        shared: SharedCounts | None = None,
+    ) -> None:
         self._per_second = settings.per_minute / 60
         self._burst = float(settings.burst or settings.per_minute)
-        self._now = now
+        self._now, self._shared = now, shared
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def check(self, request: HTTPConnection) -> None:
@@ -91,8 +179,19 @@ class Failures:
         if not self._per_second:
             return
         name = address_of(request)
+        if self._shared is not None:
+            self._shared.add(f"{_ADDRESS}{name}")
+        self._forgive_less(name, 1)
+
+    def charge(self, counts: Mapping[str, int]) -> None:
+        """Count what was wrong in other processes."""
+        for name, count in counts.items():
+            if self._per_second and name.startswith(_ADDRESS):
+                self._forgive_less(name.removeprefix(_ADDRESS), count)
+
+    def _forgive_less(self, name: str, count: int) -> None:
         # Those who try many at once run into debt: all of them were let in before the first was found to be wrong.
-        self._left[name] = max(self._of(name) - 1, -self._burst), self._now()
+        self._left[name] = max(self._of(name) - count, -self._burst), self._now()
         self._left.move_to_end(name)
         if len(self._left) > _KEYS:
             self._left.popitem(last=False)
@@ -126,7 +225,7 @@ SPENT: Final = "llm_tokens"
 """The name under which it is counted, for the user '' of a tenant."""
 
 _DAY: Final = 10
-_FRESH: Final = 10.0
+_FRESH: Final = 1.0
 _TENANTS: Final = 10_000
 
 

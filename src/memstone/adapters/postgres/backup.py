@@ -12,12 +12,14 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import psycopg
 from psycopg import RawCursor, sql
 
+from memstone.adapters.encrypted_files import CIPHER, EncryptedFiles
 from memstone.adapters.postgres import migrations as schema
 from memstone.adapters.postgres.connection import connect_options, register_vector_type, translate_postgres_errors
 from memstone.adapters.postgres.notify import tenant_key
@@ -106,8 +108,8 @@ class BackupTable:
 class BackupSession:
     """A connection of its own for one copy, with the tables over it."""
 
-    def __init__(self, connection: BlockingConnection, tenant: str) -> None:
-        self.connection, self.tenant = connection, tenant
+    def __init__(self, connection: BlockingConnection, tenant: str, files: EncryptedFiles) -> None:
+        self.connection, self.tenant, self.files = connection, tenant, files
         state = schema.read_state(_plain_cursor(connection))
         schema.refuse_upgraded(state.version)
         self.sees_everything = state.superuser or state.bypasses
@@ -143,11 +145,11 @@ def _plain_cursor(connection: BlockingConnection) -> Any:
 
 
 @contextmanager
-def open_session(url: str, tenant: str) -> Iterator[BackupSession]:
+def open_session(url: str, tenant: str, files: EncryptedFiles) -> Iterator[BackupSession]:
     """Open one; what is left open in the end is rolled back."""
     made = BlockingConnection.connect(url, cursor_factory=RawCursor, **connect_options(url))
     with closing(made):
-        opened = BackupSession(made, tenant)
+        opened = BackupSession(made, tenant, files)
         kind = psycopg.types.TypeInfo.fetch(made, sql.Identifier(opened.vectors, "vector"))
         register_vector_type(made, kind.oid if kind else 0)
         yield opened
@@ -174,7 +176,9 @@ def write_backup(
 
 def _manifest_fields(session: BackupSession, counts: Mapping[str, int]) -> dict[str, Any]:
     columns = {table.name: list(table.columns) for table in session.tables}
-    return {"store": STORE, "schema": session.version, "tables": dict(counts), "columns": columns}
+    fields = {"store": STORE, "schema": session.version, "tables": dict(counts), "columns": columns}
+    name = session.files.key_name
+    return fields if name is None else {**fields, "encryption": {"cipher": CIPHER, "key": name}}
 
 
 def _dump_tables(
@@ -187,11 +191,12 @@ def _dump_tables(
         parts[_part_file_name(table.name)] = file = folder / _part_file_name(table.name)
         counts[table.name] = 0
         with (
-            file.open("wb") as out,
+            file.open("wb") as plain,
+            session.files.open_writer(plain) as out,
             session.connection.cursor().copy(_copy_out_query(session, table, live=live)) as rows,
         ):
             for block in rows:
-                out.write(block)
+                out.write(bytes(block))
                 counts[table.name] += bytes(block).count(b"\n")  # a row is a line: line breaks in it are escaped
                 _report_progress(progress, done + counts[table.name], total)
         done += counts[table.name]
@@ -243,12 +248,13 @@ def extract_copy(path: Path, folder: Path) -> dict[str, Any]:
     return extract_archive(path, folder, frozenset(_part_file_name(name) for name in tables))
 
 
-def verify_copy(path: Path, folder: Path) -> dict[str, Any]:
+def verify_copy(path: Path, folder: Path, files: EncryptedFiles) -> dict[str, Any]:
     """Return the manifest, after everything in the file was compared with it."""
     manifest = extract_copy(path, folder)
     for name, count in manifest["tables"].items():
         with (folder / _part_file_name(name)).open("rb") as file:
-            lines = sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
+            content = files.open_reader(file, str(path))
+            lines = sum(block.count(b"\n") for block in iter(partial(content.read, _BLOCK), b""))
         if lines != count:
             raise Corrupted(f"{path} does not match its manifest: {name}", hint="use another backup")
     return manifest
@@ -259,7 +265,7 @@ def stage_copy(session: BackupSession, path: Path, folder: Path, admit: Admit | 
 
     With ``admit``, rows of a foreign copy that would open a door are left out, and the manifest says which.
     """
-    manifest = verify_copy(path, folder)
+    manifest = verify_copy(path, folder, session.files)
     foreign = admit is not None and admit(manifest) == "foreign"
     barred = frozenset((*ACCESS_TABLES, *OWN_TABLES)) if foreign else frozenset[str]()
     session.begin("BEGIN ISOLATION LEVEL READ COMMITTED", ("pg_temp", "pg_catalog", "memstone"))
@@ -293,7 +299,8 @@ def _stage_table(session: BackupSession, table: BackupTable, manifest: Mapping[s
     if columns and folder is not None and table.name in manifest["tables"]:
         query = sql.SQL("COPY {} ({}) FROM STDIN").format(table.copy, _join_column_names(columns))
         with (folder / _part_file_name(table.name)).open("rb") as file, session.connection.cursor().copy(query) as rows:
-            while block := file.read(_BLOCK):
+            content = session.files.open_reader(file, table.name)
+            while block := content.read(_BLOCK):
                 rows.write(block)
     for index in table.indexes:
         made = _INDEX.sub(lambda found: f"CREATE {found[1] or ''}INDEX ON pg_temp.{table.name} USING", index)
@@ -418,6 +425,11 @@ class PostgresCopies:
     def _where(self) -> str:
         raise NotImplementedError
 
+    @property
+    def _files(self) -> EncryptedFiles:
+        """What writes and reads the parts of a backup."""
+        raise NotImplementedError
+
     async def open(self) -> None:
         """Connect."""
         raise NotImplementedError
@@ -470,7 +482,7 @@ class PostgresCopies:
         return {}
 
     def _session(self) -> AbstractContextManager[BackupSession]:
-        return open_session(*self._place)
+        return open_session(*self._place, self._files)
 
     def _backup(self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None) -> dict[str, Any]:
         if path.exists() and not is_backup(path):
@@ -482,7 +494,7 @@ class PostgresCopies:
 
     def _inspect(self, path: Path) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="memstone-") as folder:
-            return verify_copy(path, Path(folder))
+            return verify_copy(path, Path(folder), self._files)
 
     def _restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         with (

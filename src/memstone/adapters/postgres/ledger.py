@@ -22,6 +22,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.errors import InvalidParameterValue
 from pydantic import BaseModel, ConfigDict, Field
 
+from memstone.adapters.encrypted_files import CIPHER, EncryptedFiles, describe_keys
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.io.aio import AsyncIo
 from memstone.adapters.postgres import migrations as schema
@@ -35,6 +36,7 @@ from memstone.adapters.sql.rows import run_and_log
 from memstone.errors import StorageBusy, StorageError
 from memstone.ports.io import Io
 from memstone.ports.ledger import Tenants, Work
+from memstone.ports.storage import EncryptionKeys
 
 if TYPE_CHECKING:
     from memstone.results import StoreCheck
@@ -135,8 +137,11 @@ class PostgresLedger(PostgresCopies):
     Config = PostgresConfig
     in_process = False
 
-    def __init__(self, config: PostgresConfig, io: Io, store: _Store | None = None) -> None:
-        self._config, self._io = config, io
+    def __init__(
+        self, config: PostgresConfig, io: Io, keys: EncryptionKeys | None = None, store: _Store | None = None
+    ) -> None:
+        """With ``keys``, backups are encrypted; what the server has on its disks is up to the server."""
+        self._config, self._io, self._keys = config, io, keys
         self._store = store or _Store(config, io, _redact_url(config.url), NotifySender(config.url))
         self._beginnings: dict[_Kind, list[Statement]] = {}
 
@@ -152,7 +157,12 @@ class PostgresLedger(PostgresCopies):
         """Return the same store for the units of another tenant."""
         if tenant_id == self._config.tenant:
             return self
-        return PostgresLedger(self._config.model_copy(update={"tenant": tenant_id}), self._io, self._store)
+        config = self._config.model_copy(update={"tenant": tenant_id})
+        return PostgresLedger(config, self._io, self._keys, self._store)
+
+    @property
+    def _files(self) -> EncryptedFiles:
+        return EncryptedFiles(self._keys)
 
     async def open(self) -> None:
         """Connect once, and bring the schema up to date."""
@@ -410,6 +420,7 @@ class PostgresLedger(PostgresCopies):
             "acts_as": state.acts_as or role,
             "walled": state.has_row_security,
             "bytes": size,
+            "encryption": describe_keys("server", CIPHER, self._keys),
         }
 
     async def close(self) -> None:

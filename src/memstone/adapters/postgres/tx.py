@@ -16,6 +16,7 @@ from memstone.adapters.postgres.notify import build_notify_payloads
 from memstone.adapters.postgres.statements import PostgresSql, compiled
 from memstone.adapters.postgres.vectors import PostgresVectors
 from memstone.adapters.sql.access import AdminTable, ApiKeysTable, VaultTable
+from memstone.adapters.sql.browse import BrowseTable, where_after
 from memstone.adapters.sql.erasure import ErasureTable
 from memstone.adapters.sql.events import EventsTable
 from memstone.adapters.sql.indexes import StoredTexts
@@ -36,10 +37,11 @@ from memstone.adapters.sql.work import SignalsTable
 from memstone.model.access import ApiKey
 from memstone.model.event import Event, Signal
 from memstone.model.instant import Instant
-from memstone.model.memory import Record, TextDoc
+from memstone.model.memory import FoundMemory, Record, TextDoc
 from memstone.model.message import MAY_ASK
-from memstone.model.query import TextQuery
+from memstone.model.query import TextQuery, Where
 from memstone.model.scope import Scope
+from memstone.ports.browse import BrowseOrder, WordPattern
 from memstone.ports.erasure import KnownCopy
 from memstone.ports.ledger import TextRow
 from memstone.ports.tables import BulkRow, BulkTable
@@ -206,6 +208,7 @@ class PostgresTx(SqlTx):
         super().__init__(sql, compiled)
         self._sql = sql
         self.memories = _Memories(sql)
+        self.browse = _Browse(sql, compiled, self.memories)
         self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written anew
         self.vectors = PostgresVectors(sql)
         self.events: _Events = _Events(sql)
@@ -267,6 +270,7 @@ class _Memories(MemoriesTable):
         for record in records:
             await self.insert(record)
 
+    links_of_user: ClassVar[str] = "links l"
     page: ClassVar[str] = f"""
 SELECT {SELECT_RECORD}, {SELECT_LINK}
 FROM (SELECT DISTINCT ON (l.memory_seq)
@@ -361,6 +365,40 @@ class _ApiKeys(ApiKeysTable):
         """Return a key: the wall lets this one row through, whoever asks, as it is what tells the tenant."""
         await self._sql.say("memstone.key", key_id)
         return await super().find(key_id)
+
+
+_MATCHING: Final = """
+SELECT DISTINCT m.seq FROM words w
+JOIN memories m ON m.tenant_id = w.tenant_id AND m.seq = w.seq
+JOIN links l ON l.tenant_id = m.tenant_id AND l.memory_seq = m.seq
+WHERE w.terms @@ ?::tsquery AND {} AND {} ORDER BY m.seq {} LIMIT ?"""
+_HAS_WORD: Final = "position(? in ' ' || w.body || ' ' || w.key || ' ') > 0"
+"""The lexemes of a row are also of who spoke and when; what is typed is looked for in the text and its key."""
+
+
+class _Browse(BrowseTable):
+    async def match(
+        self, where: Where, words: Sequence[WordPattern], scope: Sequence[str], order: BrowseOrder, limit: int
+    ) -> list[FoundMemory]:
+        """Return those of which the full text has all words; whose they are says the condition."""
+        del scope
+        wanted = where_after(where, order)
+        condition, params = self._where(wanted)
+        asked = [[*(f" {term} " for term in one.terms), *([f" {one.prefix}"] if one.prefix else [])] for one in words]
+        in_text = " AND ".join(f"({' OR '.join([_HAS_WORD] * len(one))})" for one in asked)
+        query = _MATCHING.format(in_text, condition, "DESC" if order.descending else "ASC")
+        found = [part for one in asked for part in one]
+        rows = await self._sql.rows(query, [" & ".join(map(_any_lexeme, words)), *found, *params, limit])
+        return await self._hydrate([int(row[0]) for row in rows], wanted, order, limit)
+
+    def contains(self, text: str) -> str:
+        """Return a test that a text has the bound value in it."""
+        return f"strpos({text}, ?) > 0"
+
+
+def _any_lexeme(pattern: WordPattern) -> str:
+    begins = [f"{_quote_lexeme(pattern.prefix[:_LONGEST])}:*"] if pattern.prefix else []
+    return f"({' | '.join([*map(_quote_lexeme, pattern.terms), *begins])})"
 
 
 class _PostgresRows(StoredTexts):

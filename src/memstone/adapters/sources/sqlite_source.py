@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import quote
 
+from memstone.adapters.sources.qdrant_points import read_point
 from memstone.errors import InvalidInput
 
 _CELL_BYTES: Final = 16_777_216
@@ -50,7 +51,7 @@ class SqliteSource:
         return frozenset(str(name) for (name,) in found)
 
     def rows(self, table: str, order: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table; bytes that are no text are read as None."""
+        """Yield the rows of a table; bytes are read as a point of Qdrant, or as None if they are none."""
         columns = sorted(self.columns().get(table, frozenset()))
         if not columns:
             return
@@ -59,7 +60,7 @@ class SqliteSource:
         question = f"SELECT {wanted} FROM {_quote_identifier(table)}"  # noqa: S608 - names the database gave, quoted
         with _translate_read_errors():
             for row in self._database.execute(question + (f" ORDER BY {by}" if by else "")):
-                answer = (None if isinstance(value, bytes) else value for value in row)
+                answer = (read_point(value) if isinstance(value, bytes) else value for value in row)
                 yield dict(zip(columns, answer, strict=True))
 
 

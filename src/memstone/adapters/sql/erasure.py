@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
-from memstone.adapters.sql.events import EntitiesTable
+from memstone.adapters.sql.entities import EntitiesTable
 from memstone.adapters.sql.indexes import FullTextTable
 from memstone.adapters.sql.rows import Row, SqlConnection, load_json_object, placeholder_list, split_chunks
 from memstone.model.ids import new_id

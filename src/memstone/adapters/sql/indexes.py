@@ -229,6 +229,7 @@ ORDER BY t.memory_seq"""
 # tenant_id is hidden from the planner: by the index it would read the whole log of the tenant and sort it, by the
 # primary key it begins at the cursor.
 _LOG: Final = "SELECT id, memory_seq FROM changes WHERE id > ? AND tenant_id || '' = ? ORDER BY id LIMIT ?"
+_LOG_LENGTH: Final = "SELECT count(*) FROM changes WHERE id > ? AND tenant_id || '' = ?"
 _LINKED: Final = """
 SELECT l.memory_seq, m.id, l.user_id, l.agent_id, l.run_id, m.layer, m.status, v.vector, m.created_at, m.expires_at
 FROM links l
@@ -313,6 +314,10 @@ class VectorsTable:
 
     async def changes_after(self, tenant_id: str, cursor: int, limit: int) -> list[tuple[int, int]]:
         return [(change, seq) for change, seq in await self._sql.rows(_LOG, (cursor, tenant_id, limit))]
+
+    async def count_changes(self, tenant_id: str, cursor: int) -> int:
+        rows = await self._sql.rows(_LOG_LENGTH, (cursor, tenant_id))
+        return int(rows[0][0])
 
     async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
         rows: list[Row] = []

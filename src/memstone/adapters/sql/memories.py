@@ -77,6 +77,9 @@ class MemoriesTable:
     page: ClassVar[str] = _PAGE
     """One page of what matches; databases differ in how they pick one link of several."""
 
+    links_of_user: ClassVar[str] = "links l INDEXED BY links_user"
+    """The links of one user. If a column is asked for that the index lacks, SQLite would read all of a tenant."""
+
     def __init__(self, sql: SqlConnection, compile_where: Compile) -> None:
         self._sql, self._where = sql, compile_where
 
@@ -131,19 +134,41 @@ class MemoriesTable:
         return [_found_from_row(row) for row in await self._sql.rows(query, [*params, limit, offset])]
 
     async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[FoundMemory]:
-        return await self._find_page_by_column("created_at", where, limit, offset)
+        return await self.find_by_column("created_at", where, limit, offset)
 
     async def salient(self, where: Where, *, limit: int) -> list[FoundMemory]:
-        return await self._find_page_by_column("salience", where, limit, 0)
+        return await self.find_by_column("salience", where, limit)
 
-    async def _find_page_by_column(self, column: str, where: Where, limit: int, offset: int) -> list[FoundMemory]:
-        """Return one page of what matches, by a column; of equals the newest version first."""
+    async def find_by_column(
+        self, column: str, where: Where, limit: int, offset: int = 0, *, descending: bool = True
+    ) -> list[FoundMemory]:
+        """Return one page of what matches, by a column; of equals the newest version first, or last."""
         condition, params = self._where(where)
-        order = f"ORDER BY m.{column} DESC, m.seq DESC LIMIT ? OFFSET ?"
-        query = f"SELECT DISTINCT m.{column}, m.seq FROM {_from_clause(where)} AND {condition} {order}"
+        way = "DESC" if descending else "ASC"
+        order = f"ORDER BY m.{column} {way}, m.seq {way} LIMIT ? OFFSET ?"
+        tables = _from_clause(where)
+        if tables == _LINKS_FIRST:
+            tables = tables.replace("links l", self.links_of_user, 1)
+        query = f"SELECT DISTINCT m.{column}, m.seq FROM {tables} AND {condition} {order}"
         seqs = [row[1] for row in await self._sql.rows(query, [*params, limit, offset])]
         found = {one.record.seq: one for one in await self.among(seqs, where)}
         return [found[seq] for seq in seqs if seq in found]
+
+    async def list_sessions(
+        self, where: Where, *, limit: int, offset: int = 0
+    ) -> list[tuple[str, int, Instant, Instant]]:
+        condition, params = self._where(where)
+        query = (
+            "SELECT l.run_id, count(DISTINCT m.seq), min(m.occurred_at), max(m.occurred_at) "
+            f"FROM {_from_clause(where)} AND {condition} AND l.run_id <> '' "
+            "GROUP BY l.run_id ORDER BY max(m.occurred_at) DESC, l.run_id LIMIT ? OFFSET ?"
+        )
+        rows = await self._sql.rows(query, [*params, limit, offset])
+        return [(str(run), int(count), str(first), str(last)) for run, count, first, last in rows]
+
+    def from_clause(self, where: Where) -> str:
+        """Return both tables in the order in which they are best read for a condition."""
+        return _from_clause(where)
 
     async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
         counted = "CASE WHEN source_count + ? < 0 THEN 0 ELSE source_count + ? END"

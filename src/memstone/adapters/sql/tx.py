@@ -10,8 +10,10 @@ from memstone.adapters.sql.access import (
     PreferencesTable,
     VaultTable,
 )
+from memstone.adapters.sql.browse import BrowseTable
+from memstone.adapters.sql.entities import EntitiesTable
 from memstone.adapters.sql.erasure import ErasureTable
-from memstone.adapters.sql.events import EntitiesTable, EventsTable, MetricsTable, UpkeepTable
+from memstone.adapters.sql.events import EventsTable, MetricsTable, UpkeepTable
 from memstone.adapters.sql.indexes import FullTextTable, IndexesTable, OwnedRows, StoredTexts, VectorsTable
 from memstone.adapters.sql.memories import BulkTables, Compile, LinksTable, MemoriesTable, ProvenanceTable
 from memstone.adapters.sql.rows import SqlConnection
@@ -33,6 +35,7 @@ class SqlTx:
 
     def __init__(self, sql: SqlConnection, compile_where: Compile) -> None:
         self.memories = MemoriesTable(sql, compile_where)
+        self.browse = BrowseTable(sql, compile_where, self.memories)
         self.links = LinksTable(sql)
         self.events = EventsTable(sql)
         self.text = FullTextTable(sql)

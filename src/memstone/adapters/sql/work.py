@@ -416,6 +416,15 @@ class ReceiptsTable:
         row = await self._sql.one(query, (tenant_id, receipt_id))
         return None if row is None else (Scope(tenant_id, *row[:3]), load_json_object(row[3]))
 
+    async def list_newest(self, scope: Scope, since: Instant, limit: int) -> list[tuple[Scope, dict[str, Any]]]:
+        where, values = _job_condition(scope)
+        query = (
+            f"SELECT user_id, agent_id, run_id, body FROM receipts WHERE {where} AND created_at >= ? "
+            "ORDER BY created_at DESC LIMIT ?"
+        )
+        rows = await self._sql.rows(query, (*values, since, limit))
+        return [(Scope(scope.tenant_id, *row[:3]), load_json_object(row[3])) for row in rows]
+
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         query = "SELECT user_id, agent_id, run_id FROM receipts WHERE tenant_id = ? AND id = ?"
         row = await self._sql.one(query, (tenant_id, receipt_id))

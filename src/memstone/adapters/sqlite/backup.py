@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
@@ -26,6 +26,8 @@ from memstone.adapters.sql.backup_archive import (
 )
 from memstone.adapters.sqlite.connection import BUSY_SECONDS, Connection, open_connection
 from memstone.adapters.sqlite.copies import count_traces, read_blocks
+from memstone.adapters.sqlite.driver import CIPHER, CipherDriver, Driver
+from memstone.adapters.sqlite.encryption import copies_beside, encrypt_copy, use_current_key
 from memstone.adapters.sqlite.integrity import begin_log, refuse_damaged_copy
 from memstone.adapters.sqlite.migrations import (
     latest_schema_version,
@@ -35,7 +37,7 @@ from memstone.adapters.sqlite.migrations import (
     version_of,
 )
 from memstone.drive import drive
-from memstone.errors import Corrupted, MemstoneError, StorageBusy
+from memstone.errors import Corrupted, EncryptionError, MemstoneError, StorageBusy
 from memstone.model.former_name import FORMER_NAME
 from memstone.model.instant import Instant
 from memstone.ports.erasure import KnownCopy
@@ -57,7 +59,7 @@ def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
     make_schema(target, version)
     raw = target.raw
     raw.execute("PRAGMA foreign_keys = OFF")
-    raw.execute("ATTACH DATABASE ? AS foreign_store", (str(source),))
+    target.driver.attach(raw, source, "foreign_store")
     try:
         ours, other = _read_schema_objects(raw, "main"), _read_schema_objects(raw, "foreign_store")
         tables = [name for (kind, name), _ in ours.items() if kind == "table" and not name.startswith("fulltext")]
@@ -126,12 +128,12 @@ def write_backup(
         remove_path(path)
     with open_staging_folder(target) as folder:
         copy = folder / _DATABASE
-        with closing(sqlite3.connect(copy)) as written:
+        with closing(source.driver.connect(str(copy))) as written:
             _copy_pages(source, written, progress)
             refuse_damaged_copy(written, "the store")
-            begin_log(Connection(written))
+            begin_log(Connection(written, driver=source.driver))
             written.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
-            about = _manifest_fields(written)
+            about = _manifest_fields(written, source.driver)
         return write_archive(target, {_DATABASE: copy}, {**about, "created_at": created_at}, signer)
 
 
@@ -145,9 +147,10 @@ def _copy_pages(source: Connection, target: sqlite3.Connection, progress: Progre
         source.rollback()
 
 
-def _manifest_fields(database: sqlite3.Connection) -> dict[str, Any]:
+def _manifest_fields(database: sqlite3.Connection, driver: Driver) -> dict[str, Any]:
     schema = int(database.execute("PRAGMA user_version").fetchone()[0])
-    return {"store": _STORE, "schema": schema, "tables": _count_table_rows(database)}
+    fields = {"store": _STORE, "schema": schema, "tables": _count_table_rows(database)}
+    return fields if driver.key_name is None else {**fields, "encryption": {"cipher": CIPHER, "key": driver.key_name}}
 
 
 def _count_table_rows(database: sqlite3.Connection) -> dict[str, int]:
@@ -174,8 +177,12 @@ def _progress_callback(progress: Progress | None) -> Callable[[int, int, int], N
 
 
 @contextmanager
-def open_backup(path: Path, beside: Path, admit: Admit | None = None) -> Iterator[tuple[Connection, dict[str, Any]]]:
+def open_backup(
+    path: Path, beside: Path, driver: Driver, admit: Admit | None = None
+) -> Iterator[tuple[Connection, dict[str, Any]]]:
     """Yield a backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too.
+
+    It is encrypted if the store is, and with the store's current key, whatever the backup was written with.
 
     With ``admit`` a foreign one is rebuilt, and its manifest says what was left out.
     """
@@ -186,11 +193,12 @@ def open_backup(path: Path, beside: Path, admit: Admit | None = None) -> Iterato
             else _DATABASE
         )
         manifest = extract_archive(path, folder, frozenset({name}))
-        connection = open_connection(str(folder / name), uri=False, writable=True, durable=False)
+        connection = _open_part(path, folder / name, driver, manifest)
         try:
             _refuse_damaged(path, connection, manifest)
             if admit is not None and admit(manifest) == "foreign":
-                connection, left_out = _rebuild_store(connection, folder / name, folder / "rebuilt.db")
+                source = Path(connection.raw.execute("PRAGMA database_list").fetchone()[2])
+                connection, left_out = _rebuild_store(connection, source, folder / "rebuilt.db")
                 manifest = {**manifest, "left_out": left_out}
             migrate_schema(connection, None)
             yield connection, manifest
@@ -198,10 +206,34 @@ def open_backup(path: Path, beside: Path, admit: Admit | None = None) -> Iterato
             connection.close()
 
 
+def _open_part(path: Path, part: Path, driver: Driver, manifest: Mapping[str, Any]) -> Connection:
+    """Open the database of a backup, after it was encrypted as the store is."""
+    encryption = manifest.get("encryption")
+    if not isinstance(driver, CipherDriver):
+        if encryption:
+            raise EncryptionError(
+                f"{path} is encrypted, and store.encryption_key is not set",
+                hint=f"set it to where the key {encryption.get('key')} is" if isinstance(encryption, dict) else None,
+            )
+        return open_connection(str(part), uri=False, writable=True, durable=False)
+    if not encryption:
+        part = encrypt_copy(part, part.with_name("encrypted.db"), driver)
+    try:
+        opened = open_connection(str(part), uri=False, writable=True, durable=False, driver=driver)
+    except EncryptionError as error:
+        name = encryption.get("key") if isinstance(encryption, dict) else "?"
+        raise EncryptionError(
+            f"{path} was encrypted with the key {name}, which is not in {driver.place}",
+            hint="put that key below the current one; nothing was changed",
+        ) from error
+    use_current_key(opened.raw, part, driver)
+    return opened
+
+
 def _rebuild_store(connection: Connection, source: Path, target: Path) -> tuple[Connection, dict[str, Any]]:
     version = version_of(connection)
     connection.close()
-    rebuilt = open_connection(str(target), uri=False, writable=True, durable=False)
+    rebuilt = open_connection(str(target), uri=False, writable=True, durable=False, driver=connection.driver)
     try:
         return rebuilt, take_rows(rebuilt, source, version)
     except BaseException:
@@ -304,7 +336,7 @@ def put_back(copy: Connection, live: Connection, progress: Progress | None) -> N
 # --- copies of somebody who is erased ---------------------------------------------------------------------------------
 
 
-def rewrite_copy(known: KnownCopy, work: Work[Look | None], signer: Signer) -> Copy:
+def rewrite_copy(driver: Driver, known: KnownCopy, work: Work[Look | None], signer: Signer) -> Copy:
     """Erase in a backup; what stays in the way is told, not raised."""
     path = Path(known.path)
     try:
@@ -314,21 +346,22 @@ def rewrite_copy(known: KnownCopy, work: Work[Look | None], signer: Signer) -> C
             return Copy(known.path, "unreachable", "it is being written")
         if not path.is_file():
             return Copy(known.path, "missing", "" if known.is_complete else "it was started but not finished")
-        found = _erase_in_copy(path, work, signer)
+        found = _erase_in_copy(driver, path, work, signer)
         return Copy(known.path, "clean") if found is None else Copy(known.path, "rewritten", found=found)
     except (OSError, MemstoneError, sqlite3.Error) as error:
         return Copy(known.path, "unreachable", str(error))
 
 
-def _erase_in_copy(path: Path, work: Work[Look | None], signer: Signer) -> int | None:
+def _erase_in_copy(driver: Driver, path: Path, work: Work[Look | None], signer: Signer) -> int | None:
     """Return how many traces are left; None when there was nothing to erase."""
-    with open_backup(path, path) as (connection, manifest):
+    with open_backup(path, path, driver) as (connection, manifest):
         ours = signer.origin(manifest) == "ours"
         look: Look | None = run_removal(connection, work)
         if look is None:
             return None
         connection.raw.execute("VACUUM")
-        about = {**_manifest_fields(connection.raw), "created_at": manifest.get("created_at"), "rewritten": True}
+        fields = _manifest_fields(connection.raw, driver)
+        about = {**fields, "created_at": manifest.get("created_at"), "rewritten": True}
         file = Path(connection.raw.execute("PRAGMA database_list").fetchone()[2])
         found = count_traces(connection, {file.name: read_blocks(file, look.overlap)}, look)
         connection.close()
@@ -336,27 +369,25 @@ def _erase_in_copy(path: Path, work: Work[Look | None], signer: Signer) -> int |
     return sum(found.values())
 
 
-def rewrite_beside(store: Path, work: Work[Look | None]) -> list[Copy]:
+def rewrite_beside(driver: Driver, store: Path, work: Work[Look | None]) -> list[Copy]:
     """Erase in what Memstone put beside a file: what a crash left goes, and copies of older schemas that hold any.
 
     A copy that was made before an upgrade is there for the Memstone of that time, so it cannot be rewritten.
     """
     found = [_remove_leftover(path) for path in left_over(store.parent, store.name)]
-    return found + [_delete_outdated_copy(path, work) for path in sorted(store.parent.glob(f"{store.name}.before-*"))]
+    return found + [_delete_outdated_copy(driver, path, work) for path in copies_beside(store)]
 
 
-def drop_settings_beside(store: Path, tenant_id: str, scope_key: str) -> None:
+def drop_settings_beside(driver: Driver, store: Path, tenant_id: str, scope_key: str) -> None:
     """Take settings out of copies of older schemas, every one of which has this table; they stay what they are else."""
     query = "DELETE FROM settings WHERE tenant_id = ? AND scope_key = ?"
-    for path in sorted(store.parent.glob(f"{store.name}.before-*")):
-        if path.name.endswith(("-wal", "-shm")):
-            continue
+    for path in copies_beside(store):
         try:
-            with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+            with closing(driver.connect(str(path))) as copy:
                 if copy.execute(query, (tenant_id, scope_key)).rowcount:
                     copy.execute("VACUUM")
                     copy.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, EncryptionError) as error:
             log.warning("%s may contain provider keys in plain text: %s", path, error)
 
 
@@ -368,11 +399,9 @@ def _remove_leftover(path: Path) -> Copy:
     return Copy(str(path), "deleted", "it was left by a crash")
 
 
-def _delete_outdated_copy(path: Path, work: Work[Look | None]) -> Copy:
-    if path.name.endswith(("-wal", "-shm")):  # go with their file
-        return Copy(str(path), "clean")
+def _delete_outdated_copy(driver: Driver, path: Path, work: Work[Look | None]) -> Copy:
     try:
-        if not _has_data_to_erase(path, work):
+        if not _has_data_to_erase(driver, path, work):
             return Copy(str(path), "clean")
         for one in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
             one.unlink(missing_ok=True)
@@ -381,11 +410,11 @@ def _delete_outdated_copy(path: Path, work: Work[Look | None]) -> Copy:
     return Copy(str(path), "deleted", "it was made before an upgrade")
 
 
-def _has_data_to_erase(path: Path, work: Work[Look | None]) -> bool:
+def _has_data_to_erase(driver: Driver, path: Path, work: Work[Look | None]) -> bool:
     """Return whether there is anything to erase; so it is taken to be where this Memstone cannot tell."""
     try:
-        connection = open_connection(str(path), uri=False, writable=True, durable=False)
-    except sqlite3.Error:
+        connection = open_connection(str(path), uri=False, writable=True, durable=False, driver=driver)
+    except (sqlite3.Error, EncryptionError):
         return True
     try:
         connection.raw.execute("PRAGMA foreign_keys = OFF")

@@ -9,14 +9,17 @@ import time
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Final
 
 from memstone.adapters.sql.rows import Params, Row
 from memstone.adapters.sql.tx import SqlTx
 from memstone.adapters.sql.where import Shapes, compile_where
+from memstone.adapters.sqlite.driver import ENCRYPTED_MARK, PLAIN, STATEMENTS, Driver, is_not_a_database, starts_with
 from memstone.errors import (
     Conflict,
     Corrupted,
+    EncryptionError,
     InvalidInput,
     MemstoneError,
     StorageBusy,
@@ -25,7 +28,7 @@ from memstone.errors import (
     StorageReadOnly,
 )
 
-# --- sQLite's errors in Memstone's words ------------------------------------------------------------------------------
+# --- SQLite's errors in Memstone's words ------------------------------------------------------------------------------
 
 
 _BY_CODE: dict[int, type[MemstoneError]] = {
@@ -58,6 +61,11 @@ def to_memstone_error(error: sqlite3.Error, where: str) -> MemstoneError:
         return Conflict(f"the same thing is already stored: {error}")
     if is_unreadable(error):  # the error itself quotes what somebody stored
         return Corrupted(f"{where}: a text is damaged and cannot be read")
+    if is_not_a_database(error) and starts_with(Path(where), ENCRYPTED_MARK):
+        return EncryptionError(
+            f"{where} is encrypted, but store.encryption_key is not set",
+            hint="set it to where the key is, for example keyring:memstone/people; nothing was changed",
+        )
     code = primary_code(error)
     if code in _BY_CODE:
         return _BY_CODE[code](f"{where}: {error}")
@@ -91,7 +99,6 @@ class translate_errors:  # noqa: N801 - it is used like a function
 
 
 BUSY_SECONDS: Final = 60.0
-_STATEMENTS: Final = 256
 _WHERE: Final = Shapes(compile_where)
 _TOGETHER: Final = 20
 """How many rows one statement inserts: with more it is hardly faster, and takes longer to compile."""
@@ -130,7 +137,7 @@ class SqliteSql:
             self._executemany(query, part if len(part) < _TOGETHER else chain(part, rows))
 
 
-@lru_cache(maxsize=_STATEMENTS)
+@lru_cache(maxsize=STATEMENTS)
 def _multi_row_insert(query: str) -> str:
     """Return the same INSERT for several rows, '' when it is none of given values.
 
@@ -148,8 +155,8 @@ def _multi_row_insert(query: str) -> str:
 class Connection:
     """A connection and the tables over it."""
 
-    def __init__(self, raw: sqlite3.Connection, *, durable: bool = False) -> None:
-        self.raw = raw
+    def __init__(self, raw: sqlite3.Connection, *, durable: bool = False, driver: Driver = PLAIN) -> None:
+        self.raw, self.driver = raw, driver
         self._durable = self._synced = durable
         self.tx = SqlTx(SqliteSql(raw), _WHERE)
 
@@ -190,21 +197,23 @@ class Connection:
         if self.raw.in_transaction:
             self.raw.execute("ROLLBACK")
 
+    def is_readable(self) -> bool:
+        """Return whether the file can still be read: its key may have changed since it was opened."""
+        try:
+            self.rollback()
+            self.raw.execute("PRAGMA user_version").fetchone()
+        except sqlite3.DatabaseError:
+            return False
+        return True
+
     def close(self) -> None:
         """Close the connection."""
         self.raw.close()
 
 
-def open_connection(target: str, *, uri: bool, writable: bool, durable: bool) -> Connection:
+def open_connection(target: str, *, uri: bool, writable: bool, durable: bool, driver: Driver = PLAIN) -> Connection:
     """Open a connection. Autocommit: transactions begin and end where the code says so."""
-    raw = sqlite3.connect(
-        target,
-        uri=uri,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=_STATEMENTS,
-        timeout=BUSY_SECONDS,
-    )
+    raw = driver.connect(target, uri=uri, timeout=BUSY_SECONDS)
     try:
         raw.create_function("casefold", 1, _casefold_text, deterministic=True)
         for pragma in _list_pragmas(writable=writable, durable=durable):
@@ -212,7 +221,7 @@ def open_connection(target: str, *, uri: bool, writable: bool, durable: bool) ->
     except BaseException:
         raw.close()
         raise
-    return Connection(raw, durable=writable and durable)
+    return Connection(raw, durable=writable and durable, driver=driver)
 
 
 def _list_pragmas(*, writable: bool, durable: bool) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.sqlite.connection import Connection, open_connection, translate_errors
+from memstone.adapters.sqlite.driver import PLAIN, Driver
 from memstone.adapters.sqlite.migrations import APPLICATION_ID, FORMER_ID
 from memstone.errors import Conflict, Corrupted, InvalidInput, NotFoundError, StorageBusy
 from memstone.model.instant import Instant
@@ -121,6 +122,22 @@ class SqliteCopies:
     def _open_writer(self) -> Connection:
         raise NotImplementedError
 
+    def _driver(self) -> Driver:
+        raise NotImplementedError
+
+    def _use_reader(self, read: Callable[[Connection], T]) -> T:
+        raise NotImplementedError
+
+    def _again_with_new_key(self, call: Callable[[], T], prepare: Callable[[], None]) -> T:
+        raise NotImplementedError
+
+    def _reopen(self) -> None:
+        raise NotImplementedError
+
+    def _open_own(self, file: Path) -> Connection:
+        """Return another connection that may write, for work of its own."""
+        return open_connection(str(file), uri=False, writable=True, durable=True, driver=self._driver())
+
     async def backup(
         self, path: Path, created_at: Instant, signer: Signer, progress: Progress | None
     ) -> dict[str, Any]:
@@ -165,6 +182,7 @@ class SqliteCopies:
         from memstone.adapters.sqlite.backup import write_backup
 
         self._refuse_target(path)
+        self._driver()  # refuses where a backup could not be encrypted as it should be
         return self._on_snapshot(lambda source: write_backup(source, path, created_at, signer, progress))
 
     def is_own(self, path: Path) -> bool:
@@ -189,7 +207,7 @@ class SqliteCopies:
         """Return the result of work on a connection that only reads; a store in memory has only the one."""
         with translate_errors(self._where):
             if self._file() is not None:
-                return self._readers.use(work)
+                return self._use_reader(work)
             with self._queue.turn:
                 return work(self._open_writer())
 
@@ -197,17 +215,26 @@ class SqliteCopies:
         from memstone.adapters.sqlite.backup import open_backup
 
         self._refuse_own(path)
-        with translate_errors(str(path)), self._staging_path() as beside, open_backup(path, beside) as (_, manifest):
+        with (
+            translate_errors(str(path)),
+            self._staging_path() as beside,
+            open_backup(path, beside, self._driver()) as (
+                _,
+                manifest,
+            ),
+        ):
             return manifest
 
     def _restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
         from memstone.adapters.sqlite import backup
 
         self._refuse_own(path)
+        with translate_errors(self._where):
+            self._reopen()  # if somebody changed the key since
         with (
             translate_errors(self._where),
             self._staging_path() as beside,
-            backup.open_backup(path, beside, admit) as (copy, manifest),
+            backup.open_backup(path, beside, self._driver(), admit) as (copy, manifest),
             self._queue.turn,
         ):
             live = self._open_writer()
@@ -233,16 +260,20 @@ class SqliteCopies:
         from memstone.adapters.sqlite import backup
 
         file = self._file() if own else None
-        beside = backup.rewrite_beside(file, work) if file is not None else []
-        return beside + [backup.rewrite_copy(one, work, signer) for one in known]
+        beside = backup.rewrite_beside(self._driver(), file, work) if file is not None else []
+        return beside + [backup.rewrite_copy(self._driver(), one, work, signer) for one in known]
 
     def _remove(self, work: Work[T]) -> T:
         from memstone.adapters.sqlite.backup import run_removal
 
-        with translate_errors(self._where), self._queue.turn:
-            connection = self._open_writer()
-            connection.rollback()  # whatever an interrupted thread left open
-            return run_removal(connection, work, live=True)
+        def run_in_turn() -> T:
+            with self._queue.turn:
+                connection = self._open_writer()
+                connection.rollback()  # whatever an interrupted thread left open
+                return run_removal(connection, work, live=True)
+
+        with translate_errors(self._where):
+            return self._again_with_new_key(run_in_turn, self._reopen)
 
     def _wipe(self) -> bool:
         with translate_errors(self._where):
@@ -250,8 +281,9 @@ class SqliteCopies:
                 with self._queue.turn:
                     self._open_writer().raw.execute("VACUUM")
                 return True
-            # On a connection of its own: the new file is put together in a file, not in memory.
-            with self._queue.turn, closing(open_connection(str(file), uri=False, writable=True, durable=True)) as own:
+            # On a connection of its own: the new file is put together in a file, not in memory. SQLCipher encrypts that
+            # file too; it would not encrypt one for sorting, which VACUUM does not need.
+            with self._queue.turn, closing(self._open_own(file)) as own:
                 own.raw.execute("PRAGMA temp_store = FILE")
                 own.wait_with_jitter()
                 own.begin("VACUUM")
@@ -261,14 +293,14 @@ class SqliteCopies:
         from memstone.adapters.sqlite.backup import drop_settings_beside
 
         if (file := self._file()) is not None:
-            drop_settings_beside(file, tenant_id, scope_key)
+            drop_settings_beside(self._driver(), file, tenant_id, scope_key)
 
     def _wipe_log(self, seconds: float | None = None) -> bool:
         """Empty the log; readers of old snapshots, in whatever process, are waited for, for a while."""
         file, deadline = self._file(), time.monotonic() + (_PATIENCE if seconds is None else seconds)
         if file is None:
             return True
-        with closing(open_connection(str(file), uri=False, writable=True, durable=True)) as own:
+        with closing(self._open_own(file)) as own:
             own.wait_with_jitter()
             while own.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
                 if time.monotonic() > deadline:
@@ -317,7 +349,7 @@ def move_store(source: Path, target: Path) -> list[Path]:
 def _take_in_log(path: Path) -> None:
     """Bring everything from the log into the file, which takes that nobody else has it open."""
     try:
-        with closing(sqlite3.connect(path, timeout=_SQLITE_MOVE_PATIENCE)) as database:
+        with closing(PLAIN.connect(str(path), timeout=_SQLITE_MOVE_PATIENCE)) as database:
             if database.execute("PRAGMA application_id").fetchone()[0] not in (APPLICATION_ID, FORMER_ID):
                 raise Corrupted(f"{path} was not made by Memstone", hint="choose another file")
             database.execute("PRAGMA journal_mode = DELETE")

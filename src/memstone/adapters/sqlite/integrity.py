@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from memstone.adapters.sql.rows import ONLY_ME, refuse_damaged
 from memstone.adapters.sqlite.connection import Connection, is_unreadable, primary_code
-from memstone.errors import Corrupted
+from memstone.adapters.sqlite.driver import Driver
+from memstone.errors import Corrupted, MemstoneError
 
 # --- damage in a SQLite file ------------------------------------------------------------------------------------------
 
@@ -201,17 +202,17 @@ class LogMark:
 
     def keep(self, connection: Connection) -> None:
         """Announce the log if the file does not; to be called after a commit, which is not undone if this fails."""
-        with suppress(sqlite3.Error, OSError):
+        with suppress(sqlite3.Error, OSError, MemstoneError):
             salt = self._read_salt()
             if salt and salt != self._salt and time.monotonic() >= self._next:
                 self._see_to(connection)
 
     def _see_to(self, connection: Connection) -> None:
         begin_log(connection)  # of an announcement that a full disk interrupted
-        if not self._is_announced():
+        if not self._is_announced(connection.driver):
             self._next = time.monotonic() + _PAUSE
             self._announce(connection)
-        if self._is_announced():
+        if self._is_announced(connection.driver):
             self._salt, self._next = self._read_salt(), 0.0
 
     def _announce(self, connection: Connection) -> None:
@@ -232,8 +233,8 @@ class LogMark:
             self._log = os.open(self._path.with_name(f"{self._path.name}-wal"), os.O_RDONLY)
         return os.pread(self._log, size, start)
 
-    def _is_announced(self) -> bool | None:
+    def _is_announced(self, driver: Driver) -> bool | None:
         """Return what the file says by itself. SQLite closes its descriptor in a way that costs nobody a lock."""
         where = f"{self._path.absolute().as_uri()}?immutable=1"
-        with closing(sqlite3.connect(where, uri=True)) as file:
+        with closing(driver.connect(where, uri=True)) as file:
             return _says_more(file)

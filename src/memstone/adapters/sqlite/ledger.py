@@ -21,9 +21,11 @@ from weakref import WeakSet
 
 from pydantic import BaseModel, ConfigDict
 
+from memstone.adapters.encrypted_files import describe_keys
 from memstone.adapters.sql.rows import MY_FOLDER, make_private, run_and_log
 from memstone.adapters.sqlite.connection import Connection, open_connection, translate_errors
 from memstone.adapters.sqlite.copies import SqliteCopies
+from memstone.adapters.sqlite.driver import CIPHER, PLAIN, CipherDriver, Driver, cipher_version
 from memstone.adapters.sqlite.integrity import (
     LogMark,
     find_damage,
@@ -35,12 +37,13 @@ from memstone.adapters.sqlite.integrity import (
 from memstone.adapters.sqlite.migrations import latest_schema_version, migrate_schema, refuse_upgraded, version_of
 from memstone.adapters.sqlite.write_queue import WriteQueue
 from memstone.drive import drive
-from memstone.errors import MemstoneError, StorageError, StorageFull, StorageReadOnly, Unsupported
+from memstone.errors import EncryptionError, MemstoneError, StorageError, StorageFull, StorageReadOnly, Unsupported
 from memstone.ports.io import Io
 from memstone.ports.ledger import Work
+from memstone.ports.storage import EncryptionKeys
 
 if TYPE_CHECKING:
-    from memstone.results import StoreCheck
+    from memstone.results import EncryptionStatus, StoreCheck
 
 # --- forking a process that has SQLite files open ---------------------------------------------------------------------
 
@@ -195,7 +198,7 @@ class Readers:
         with self._change:
             self._resting = True
             quiet = self._change.wait_for(lambda: not self._lent, seconds)
-        self._close_idle()
+        self.close_idle()
         return quiet
 
     def resume(self) -> None:
@@ -207,9 +210,10 @@ class Readers:
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
         self._closed = True
-        self._close_idle()
+        self.close_idle()
 
-    def _close_idle(self) -> None:
+    def close_idle(self) -> None:
+        """Close what is not in use."""
         with self._change:
             idle, self._idle = self._idle, deque()
         for connection in idle:
@@ -217,6 +221,10 @@ class Readers:
 
 
 # --- the ledger in one SQLite file ------------------------------------------------------------------------------------
+
+
+_KEY_CHANGES: Final = 3
+"""How often in a row the key of a file may have changed when somebody needs it."""
 
 
 class SqliteConfig(BaseModel):
@@ -241,8 +249,10 @@ class SqliteLedger(SqliteCopies):
     Config = SqliteConfig
     in_process = True
 
-    def __init__(self, config: SqliteConfig, io: Io) -> None:
-        self._config, self._io = config, io
+    def __init__(self, config: SqliteConfig, io: Io, keys: EncryptionKeys | None = None) -> None:
+        """With ``keys``, the file is encrypted with the first of them that fits; a store in memory never is."""
+        self._config, self._io, self._keys = config, io, keys
+        self._chosen: Driver = PLAIN if keys is None or config.path is None else CipherDriver(keys)
         self._where = str(config.path) if config.path else "memory:"
         self._writer: Connection | None = None
         self._log_mark = LogMark(config.path) if config.path is not None else None
@@ -278,7 +288,7 @@ class SqliteLedger(SqliteCopies):
         if self._config.path is None or not self._config.path.exists():
             return 0
         with translate_errors(self._where):
-            connection = open_connection(str(self._config.path), uri=False, writable=False, durable=True)
+            connection = self._connect(writable=False)
             try:
                 return version_of(connection)
             finally:
@@ -327,7 +337,28 @@ class SqliteLedger(SqliteCopies):
 
     def _write(self, work: Work[T], *, synced: bool = True) -> T:
         with translate_errors(self._where):
-            return self._queue.run(work, synced=synced)
+            return self._again_with_new_key(lambda: self._queue.run(work, synced=synced), self._reopen)
+
+    def _again_with_new_key(self, call: Callable[[], T], prepare: Callable[[], None]) -> T:
+        """Return the result of a call; if somebody changed the key of the file meanwhile, call it again.
+
+        Whoever has another key than the file cannot read its first page, so nothing has happened yet.
+        """
+        for _ in range(_KEY_CHANGES):
+            try:
+                return call()
+            except sqlite3.DatabaseError as error:
+                if not self._chosen.is_other_key(error):
+                    raise
+            prepare()
+        return call()
+
+    def _reopen(self) -> None:
+        """Close what was opened with a former key; whoever needs a connection next opens one with the new key."""
+        with self._queue.turn, self._guard:
+            if self._writer is not None and not self._writer.is_readable():
+                self._close_writer()
+        self._readers.close_idle()
 
     def _run_read(self, work: Work[T]) -> T:
         if self._config.path is None:  # one connection is the whole store, so reads take their turn
@@ -351,7 +382,7 @@ class SqliteLedger(SqliteCopies):
     def _use_reader(self, read: Callable[[Connection], T]) -> T:
         """Return the result of reading; where a table or column is missing after an upgrade, say that."""
         try:
-            return self._readers.use(read)
+            return self._again_with_new_key(lambda: self._readers.use(read), self._reopen)
         except sqlite3.OperationalError as error:
             if str(error).startswith("no such"):
                 self._readers.use(refuse_upgraded)
@@ -359,7 +390,18 @@ class SqliteLedger(SqliteCopies):
 
     def _fresh_reader(self) -> Connection:
         self._open_writer()
-        return open_connection(str(self._config.path), uri=False, writable=False, durable=True)
+        return self._connect(writable=False)
+
+    def _connect(self, *, writable: bool) -> Connection:
+        path, durable = str(self._config.path), self._config.durable
+        return open_connection(path, uri=False, writable=writable, durable=durable, driver=self._chosen)
+
+    def _driver(self) -> Driver:
+        if self._config.path is None and self._keys is not None:
+            raise EncryptionError(
+                "a store in memory has no encrypted backups", hint="use a file, or leave out store.encryption_key"
+            )
+        return self._chosen
 
     def _update_log_mark(self, connection: Connection) -> None:
         if self._log_mark is not None:
@@ -375,13 +417,13 @@ class SqliteLedger(SqliteCopies):
             if self._closed:
                 raise StorageError(self._closed, hint="create a new one")
             if self._writer is None:
-                self._writer = _fresh_writer(self._config)
+                self._writer = self._again_with_new_key(lambda: _fresh_writer(self._config, self._chosen), lambda: None)
             return self._writer
 
     def _check(self) -> StoreCheck:
         with translate_errors(self._where):
             if self._config.path is not None:
-                return self._readers.use(self._report)
+                return self._use_reader(self._report)
             with self._queue.turn:
                 return self._report(self._open_writer())
 
@@ -391,14 +433,23 @@ class SqliteLedger(SqliteCopies):
             damage = ["the file was copied without its log: the newest data is missing", *damage]
         return {
             "location": self._where,
-            "sqlite": sqlite3.sqlite_version,
+            "sqlite": str(connection.raw.execute("SELECT sqlite_version()").fetchone()[0]),
             "schema": version_of(connection),
             "latest_schema": latest_schema_version(),
             "journal": _query_pragma(connection, "journal_mode")[0][0],
             "integrity": damage or ["ok"],
             "foreign_keys": 0 if damage else len(_query_pragma(connection, "foreign_key_check")),
             "bytes": self._config.path.stat().st_size if self._config.path else 0,
+            "encryption": self._describe_encryption(),
         }
+
+    def _describe_encryption(self) -> EncryptionStatus:
+        if self._config.path is None:
+            return describe_keys("memory", CIPHER, None)
+        if not isinstance(self._chosen, CipherDriver):
+            return describe_keys("plain", CIPHER, None)
+        cipher = f"{CIPHER} {cipher_version()}"
+        return describe_keys("encrypted", cipher, self._keys, self._chosen.key_of(self._config.path))
 
     def _close(self) -> None:
         self._closed = self._closed or "this memory is closed"
@@ -447,13 +498,14 @@ def _query_pragma(connection: Connection, pragma: str) -> list[tuple[Any, ...]]:
     return connection.raw.execute(f"PRAGMA {pragma}").fetchall()
 
 
-def _fresh_writer(config: SqliteConfig) -> Connection:
+def _fresh_writer(config: SqliteConfig, driver: Driver) -> Connection:
     if config.path is None:
         connection = open_connection(":memory:", uri=False, writable=True, durable=False)
     else:
         _make_folder(config.path)
         make_private(config.path)  # its log and its shared memory get the same permissions
-        connection = open_connection(str(config.path), uri=False, writable=True, durable=config.durable)
+        target, durable = str(config.path), config.durable
+        connection = open_connection(target, uri=False, writable=True, durable=durable, driver=driver)
     try:
         if config.path is not None and config.check:
             refuse_damaged_file(connection, config.path)

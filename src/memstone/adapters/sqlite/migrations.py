@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from memstone.adapters.sql.rows import make_private
 from memstone.adapters.sqlite.connection import Connection
+from memstone.adapters.sqlite.driver import Driver
 from memstone.errors import Corrupted, MigrationFailed, SchemaTooNew
 
 APPLICATION_ID: Final = 0x4D454D31  # "MEM1", so that a stray SQLite file is not taken for ours
@@ -77,7 +78,7 @@ def migrate_schema(connection: Connection, path: Path | None) -> int:
     with _upgrade_transaction(connection):
         before = version_of(connection)
         if 0 < before < latest_schema_version() and path is not None:
-            _copy_aside(path)
+            _copy_aside(connection.driver, path)
         _apply_steps(connection, latest_schema_version())
     return before
 
@@ -100,7 +101,7 @@ def _refuse_foreign(connection: Connection, version: int) -> None:
         )
 
 
-def _copy_aside(path: Path) -> None:
+def _copy_aside(driver: Driver, path: Path) -> None:
     target = path.with_name(f"{path.name}.before-{latest_schema_version():04d}")
     if target.exists():
         return
@@ -109,7 +110,7 @@ def _copy_aside(path: Path) -> None:
     unfinished.unlink(missing_ok=True)
     make_private(unfinished)
     # Through a connection of its own: the one that upgrades holds the right to write, and may not copy.
-    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(unfinished)) as copy:
+    with closing(driver.connect(str(path))) as source, closing(driver.connect(str(unfinished))) as copy:
         source.backup(copy)
     unfinished.replace(target)
 

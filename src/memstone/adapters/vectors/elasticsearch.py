@@ -16,7 +16,13 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from memstone.adapters.vectors.collection_store import HttpStore, StoredPoint, build_base_url, clip_score
+from memstone.adapters.vectors.collection_store import (
+    HttpStore,
+    StoredPoint,
+    build_base_url,
+    clip_score,
+    encode_json,
+)
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
 from memstone.model.query import Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
@@ -111,7 +117,7 @@ class ElasticsearchStore(HttpStore):
         """Send actions; an index that is not there would be made by them, so it is looked for first."""
         if await self._read_dimension(collection) is None:
             raise self.missing_error(collection)
-        body = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+        body = b"".join(encode_json(line) + b"\n" for line in lines)
         kind = {"content-type": "application/x-ndjson"}
         answer = await self._ask(
             "POST", f"{self._path(collection)}/_bulk?refresh=true", body, collection=collection, headers=kind
@@ -155,7 +161,15 @@ class ElasticsearchStore(HttpStore):
     # --- what OpenSearch says in other words --------------------------------------------------------------------------
 
     def _vector_field(self, dimension: int) -> dict[str, Any]:
-        return {"type": "dense_vector", "dims": dimension, "index": True, "similarity": "cosine"}
+        # Without this, newer servers round vectors to bytes, and the cosines they tell are off by a hundredth.
+        graph = {"type": "hnsw", "m": 16, "ef_construction": 128}
+        return {
+            "type": "dense_vector",
+            "dims": dimension,
+            "index": True,
+            "similarity": "cosine",
+            "index_options": graph,
+        }
 
     def _settings(self) -> dict[str, Any]:
         return {}

@@ -18,11 +18,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from memstone.adapters.forks import ForkSafeLock
+from memstone.adapters.sqlite.driver import PLAIN, CipherDriver, Driver
 from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score
 from memstone.adapters.vectors.labels import Clause
 from memstone.model.query import Where, is_match
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
+from memstone.ports.storage import EncryptionKeys
 
 T = TypeVar("T")
 faiss: Any = faiss_library  # what it says of its own types is not whole
@@ -67,9 +69,13 @@ class FaissStore(CollectionStore):
     name = "faiss"
     in_process = True
 
-    def __init__(self, config: FaissConfig, io: Io) -> None:
+    encrypts_file = True
+
+    def __init__(self, config: FaissConfig, io: Io, keys: EncryptionKeys | None = None) -> None:
+        """With ``keys``, the file is encrypted like the store."""
         super().__init__(io)
         self._config = config
+        self._driver: Driver = PLAIN if keys is None or config.path is None else CipherDriver(keys)
         self.capabilities = StoreCapabilities(exact=config.index == "flat", durable=config.path is not None)
         self.misses_behind_filters = config.index == "hnsw"
         self._guard = ForkSafeLock()
@@ -166,9 +172,17 @@ class FaissStore(CollectionStore):
             if self._config.path is not None:
                 self._config.path.expanduser().mkdir(parents=True, exist_ok=True)
                 place = str(self._config.path.expanduser() / "points.sqlite")
-            self._file = sqlite3.connect(place, check_same_thread=False, timeout=60.0)
+            self._file = self._driver.connect(place)
+            self._file.isolation_level = "DEFERRED"
             self._file.executescript(_SCHEMA)
-        version = self._file.execute("PRAGMA data_version").fetchone()[0]
+        try:
+            version = self._file.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            if not self._driver.is_other_key(error):
+                raise
+            self._file.close()  # somebody gave the file another key
+            self._file = None
+            return self._open()
         if version != self._version:  # another connection has written
             self._version = version
             self._indexes.clear()

@@ -17,7 +17,7 @@ from memstone.errors import InvalidInput
 from memstone.model.former_name import formats_of
 
 AUTO: Final = "auto"
-DATABASES: Final = ("companion_db", "gateway_db", "openwebui_db")
+DATABASES: Final = ("companion_db", "gateway_db", "openwebui_db", "mem0_db")
 MARKDOWN: Final = "markdown"
 FACTS: Final = "facts"
 

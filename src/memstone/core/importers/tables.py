@@ -1,4 +1,4 @@
-"""Databases of other systems, by what their tables hold: an older companion, a gateway, Open WebUI."""
+"""Databases of other systems, by what their tables hold: an older companion, a gateway, Open WebUI, mem0."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any, Final, TypeAlias
 
 from memstone.core.checks.arguments import CALLER_KINDS
@@ -30,7 +31,13 @@ from memstone.model.instant import Instant
 
 
 _TEXT: Final = ("text", "memory", "content", "fact")
+_MEM0_FIELDS: Final = frozenset(
+    """actor_id agent_id attributed_to created_at data expiration_date hash id memory_type role run_id text_lemmatized
+    updated_at user_id""".split()
+)
+"""What mem0 itself writes into the payload of a point; the rest is the caller's metadata."""
 _ROLES: Final = ("user", "assistant")
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def read_mem0(rows: Sequence[Any], into: SourceReader) -> None:
@@ -39,9 +46,17 @@ def read_mem0(rows: Sequence[Any], into: SourceReader) -> None:
         categories = row.get("categories")
         metadata = mapping_of(row.get("metadata"))
         metadata |= {"categories": categories} if isinstance(categories, list) and categories else {}
-        _add_spoken_item(
-            into, _item_from_row(row, ("memory", "text", "data"), metadata, expires=row.get("expiration_date"))
-        )
+        _add_spoken_item(into, _item_from_row(row, ("memory", "text", "data"), metadata, expires=_end_of_day(row)))
+
+
+def _end_of_day(row: Mapping[str, Any]) -> object:
+    """Return when a memory of mem0 ends: its expiration date is the last day on which it is shown."""
+    value = row.get("expiration_date")
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
+        return value
+    with suppress(ValueError, OverflowError):
+        return (date.fromisoformat(value) + timedelta(days=1)).isoformat()
+    return value
 
 
 def read_gateway(rows: Sequence[Any], into: SourceReader) -> None:
@@ -156,6 +171,8 @@ _SHAPES: Final = (
     Shape("gateway_db", "memories", frozenset({"api_key_id", "content"})),
     Shape("gateway_db", "memory", frozenset({"apiKeyId", "content"})),
     Shape("openwebui_db", "memory", frozenset({"user_id", "content"})),
+    Shape("mem0_db", "points", frozenset({"id", "point"})),
+    Shape("mem0_db", "history", frozenset({"memory_id", "new_memory", "is_deleted"})),
 )
 
 
@@ -170,8 +187,33 @@ def read_database(shape: Shape, columns: Columns, rows: Rows, into: SourceReader
         _read_companion(columns, rows, into)
     elif shape.name == "gateway_db":
         read_gateway(list(map(_of_pool, rows(shape.table, ("createdAt", "created_at")))), into)
+    elif shape.name == "mem0_db":
+        read_mem0(list(_mem0_points(rows) if shape.table == "points" else _mem0_texts(rows)), into)
     else:
         read_openwebui(list(rows(shape.table, ("created_at",))), into)
+
+
+def _mem0_points(rows: Rows) -> Iterator[Any]:
+    """Yield the memories in the embedded vector store of mem0; everything is in the payload of a point."""
+    for row in rows("points", ()):
+        point = mapping_of(row.get("point"))
+        payload = mapping_of(point.get("payload"))
+        if not isinstance(payload.get("data"), str):
+            yield None
+            continue
+        metadata = {name: value for name, value in payload.items() if name not in _MEM0_FIELDS}
+        kind = {"kind": "procedural"} if payload.get("memory_type") == "procedural_memory" else {}
+        yield {**payload, **kind, "id": point.get("id"), "memory": payload["data"], "metadata": metadata}
+
+
+def _mem0_texts(rows: Rows) -> Iterator[Any]:
+    """Yield what is left at the end of mem0's history, which does not say whose it is."""
+    last: dict[str, dict[str, Any]] = {}
+    for row in rows("history", ("created_at", "updated_at")):
+        last[id_of(row.get("memory_id"))] = {**row, "id": row.get("memory_id"), "memory": row.get("new_memory")}
+    for one in last.values():
+        if not one.get("is_deleted"):
+            yield one
 
 
 def _of_pool(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -278,6 +278,23 @@ def with_words(ranked: Ranking, similarity: Mapping[int, float], weight: float =
     return replace(ranked, scores=scores, totals=totals, reach=reach, parts=parts).reorder(order)
 
 
+def lift_candidates(ranked: Ranking, seqs: Collection[int], place: int, most: int) -> Ranking:
+    """Return the ranking with some candidates right behind the first ``place``, in their own order.
+
+    At most so many of them are lifted, those that are best already; who stands before that place stays there.
+    """
+    if not seqs or len(ranked) <= place + 1:
+        return ranked
+    behind = np.flatnonzero(np.isin(ranked.seqs[place:], list(seqs)))[:most] + place
+    if not len(behind):
+        return ranked
+    totals, scores = ranked.totals.copy(), ranked.scores.copy()
+    for column in (totals, scores):
+        column[behind] = np.maximum(column[behind], (column[place - 1] + column[place]) / 2)
+    order = np.concatenate([np.arange(place), behind, np.setdiff1d(np.arange(place, len(ranked)), behind)])
+    return replace(ranked, scores=scores, totals=totals).reorder(order)
+
+
 def by_ranks(ranked: Ranking, k: int = RRF_K) -> Ranking:
     """Return the same candidates by reciprocal ranks in the channels that found them, equally weighted."""
     channels = [_rank_channel(ranked.seqs, ranked.parts[name]) for name in ("keyword", "semantic")]

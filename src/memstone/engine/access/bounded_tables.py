@@ -10,13 +10,58 @@ from memstone.errors import Forbidden
 from memstone.model.access import Bounds
 from memstone.model.event import Event, EventFilter, Job, Signal
 from memstone.model.instant import Instant
-from memstone.model.memory import Link
-from memstone.model.query import And, Condition, Op
+from memstone.model.memory import FoundMemory, Link
+from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
+from memstone.ports.browse import Browse, BrowseOrder, DayCount, WordPattern
 from memstone.ports.ledger import Events, Jobs, Links, Memories, Signals
 
 if TYPE_CHECKING:
     from memstone.engine.access.bounds import BoundMemories
+
+
+# --- pages within bounds ----------------------------------------------------------------------------------------------
+
+
+class BoundBrowse:
+    """See ``memstone.ports.browse.Browse``. What is counted by user is for who reaches that user, with every agent."""
+
+    def __init__(self, browse: Browse, memories: BoundMemories, bounds: Bounds) -> None:
+        self._browse, self._memories, self._bounds = browse, memories, bounds
+
+    async def page(self, where: Where, order: BrowseOrder, limit: int) -> list[FoundMemory]:
+        """Return one page of what matches, within the bounds."""
+        return await self._browse.page(self._memories.readable(where), order, limit)
+
+    async def match(
+        self, where: Where, words: Sequence[WordPattern], scope: Sequence[str], order: BrowseOrder, limit: int
+    ) -> list[FoundMemory]:
+        """Return those that have all words, within the bounds."""
+        return await self._browse.match(self._memories.readable(where), words, scope, order, limit)
+
+    async def count(self, where: Where, most: int) -> int:
+        """Return how many match, within the bounds."""
+        return await self._browse.count(self._memories.readable(where), most)
+
+    async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> list[DayCount]:
+        """Return how many events of a user there were on each day."""
+        return await self._browse.count_events(tenant_id, self._checked_user(user_id), since)
+
+    async def count_receipts(self, tenant_id: str, user_id: str, since: Instant) -> list[DayCount]:
+        """Return how many blocks about a user models were given on each day."""
+        return await self._browse.count_receipts(tenant_id, self._checked_user(user_id), since)
+
+    async def receipts_with(self, tenant_id: str, user_id: str, memory_id: str, limit: int) -> list[dict[str, Any]]:
+        """Return the newest receipts of a user that name a memory."""
+        return await self._browse.receipts_with(tenant_id, self._checked_user(user_id), memory_id, limit)
+
+    def _checked_user(self, user_id: str) -> str:
+        if not user_id or self._bounds.agent_id or not self._bounds.holds_user(user_id):
+            raise out_of_bounds_error("what was counted for others")
+        return user_id
+
+    def __getattr__(self, name: str) -> Any:
+        raise out_of_bounds_error(f"browse.{name}")
 
 
 # --- links within bounds ----------------------------------------------------------------------------------------------

@@ -14,7 +14,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from memstone.core.checks.filters import where_in_bounds, where_in_scope
-from memstone.engine.access.bounded_tables import BoundEvents, BoundJobs, BoundLinks, BoundSignals, out_of_bounds_error
+from memstone.engine.access.bounded_tables import (
+    BoundBrowse,
+    BoundEvents,
+    BoundJobs,
+    BoundLinks,
+    BoundSignals,
+    out_of_bounds_error,
+)
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.holders import is_inside
 from memstone.model.access import Bounds, Users
@@ -143,6 +150,11 @@ class BoundTx:
         return BoundMemories(self._tx.memories, self._bounds)
 
     @cached_property
+    def browse(self) -> BoundBrowse:
+        """Pages of what is within the bounds."""
+        return BoundBrowse(self._tx.browse, self.memories, self._bounds)
+
+    @cached_property
     def links(self) -> BoundLinks:
         """Who within the bounds sees what."""
         return BoundLinks(self._tx.links, self._tx.memories, self._bounds)
@@ -254,20 +266,27 @@ class BoundMemories:
         is_somebody = bounds.user_id or bounds.users is Users.POOLS
         self._readable = Or((self._within, everybody)) if is_somebody else self._within
 
-    def _only(self, where: Where) -> Where:
+    def readable(self, where: Where) -> Where:
+        """Return a condition that also asks for what may be read."""
         return And((where, self._readable))
 
     async def find(self, where: Where, *, limit: int, offset: int = 0, oldest_first: bool = False) -> list[FoundMemory]:
         """Return those that match, within the bounds."""
-        return await self._memories.find(self._only(where), limit=limit, offset=offset, oldest_first=oldest_first)
+        return await self._memories.find(self.readable(where), limit=limit, offset=offset, oldest_first=oldest_first)
 
     async def list_newest(self, where: Where, *, limit: int, offset: int = 0) -> list[FoundMemory]:
         """Return those that match, the last created first, within the bounds."""
-        return await self._memories.list_newest(self._only(where), limit=limit, offset=offset)
+        return await self._memories.list_newest(self.readable(where), limit=limit, offset=offset)
 
     async def salient(self, where: Where, *, limit: int) -> list[FoundMemory]:
         """Return those that match, the most salient first, within the bounds."""
-        return await self._memories.salient(self._only(where), limit=limit)
+        return await self._memories.salient(self.readable(where), limit=limit)
+
+    async def list_sessions(
+        self, where: Where, *, limit: int, offset: int = 0
+    ) -> list[tuple[str, int, Instant, Instant]]:
+        """Return the runs of those that match, within the bounds."""
+        return await self._memories.list_sessions(self.readable(where), limit=limit, offset=offset)
 
     async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
         """Count an episode for versions that were found within the bounds."""
@@ -275,27 +294,27 @@ class BoundMemories:
 
     async def count(self, where: Where) -> dict[str, int]:
         """Count how many of them match."""
-        return await self._memories.count(self._only(where))
+        return await self._memories.count(self.readable(where))
 
     async def tokens(self, where: Where) -> int:
         """Count the tokens of all of them."""
-        return await self._memories.tokens(self._only(where))
+        return await self._memories.tokens(self.readable(where))
 
     async def seqs(self, where: Where) -> list[int]:
         """Return their numbers."""
-        return await self._memories.seqs(self._only(where))
+        return await self._memories.seqs(self.readable(where))
 
     async def hashes(self, where: Where) -> dict[int, str]:
         """Return the hashes of their texts."""
-        return await self._memories.hashes(self._only(where))
+        return await self._memories.hashes(self.readable(where))
 
     async def among(self, seqs: Sequence[int], where: Where) -> list[FoundMemory]:
         """Return those of ``seqs`` that match, within the bounds."""
-        return await self._memories.among(seqs, self._only(where))
+        return await self._memories.among(seqs, self.readable(where))
 
     async def ids_among(self, seqs: Sequence[int], where: Where) -> dict[int, str]:
         """Return the ids of those of ``seqs`` that match, within the bounds."""
-        return await self._memories.ids_among(seqs, self._only(where))
+        return await self._memories.ids_among(seqs, self.readable(where))
 
     async def latest(self, scope: Scope, layer: str, below: int | None = None) -> tuple[str, Instant] | None:
         """Return what was said last, where that is within the bounds."""
@@ -385,6 +404,11 @@ class BoundReceipts:
             tenant_id, receipt_id
         )  # in one statement, so that it can be peeked at
         return found[1] if found is not None and is_inside(found[0], self._bounds) else None
+
+    async def list_newest(self, scope: Scope, since: Instant, limit: int) -> list[tuple[Scope, dict[str, Any]]]:
+        """Return receipts of a scope, as far as they are of somebody within the bounds."""
+        found = await self._receipts.list_newest(scope, since, limit)
+        return [(owner, body) for owner, body in found if is_inside(owner, self._bounds)]
 
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         """Return whose it is, if that is somebody within the bounds."""

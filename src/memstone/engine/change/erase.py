@@ -37,7 +37,7 @@ from memstone.engine.change.erase_rows import (
 from memstone.engine.request_scope import Progress, report_progress
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.versions import checked_id, under_id
-from memstone.errors import ConfigError, Corrupted, InvalidInput, MemstoneError, ScopeError
+from memstone.errors import BackendError, ConfigError, Corrupted, InvalidInput, MemstoneError, ScopeError
 from memstone.model.former_name import FORMER_NAME, formats_of
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, parse_when
@@ -128,8 +128,21 @@ async def _is_passed(runtime: Runtime, report: Mapping[str, Any]) -> bool:
     if not isinstance(checks, list) or not all(isinstance(check, Mapping) for check in checks):
         return report["complete"] is True
     if is_pending(checks):
-        return await compacted_since(runtime, parse_when(report["created_at"], "created_at"))
+        failed = {check.get("check") for check in checks if not check.get("ok")}
+        followed = "graph" not in failed or await _has_graph_followed(runtime)
+        at = parse_when(report["created_at"], "created_at")
+        return followed and (failed == {"graph"} or await compacted_since(runtime, at))
     return all(check.get("ok") is True for check in checks)
+
+
+async def _has_graph_followed(runtime: Runtime) -> bool:
+    """Return whether a graph database has seen everything that happened, or is used no more."""
+    if runtime.graph is None:
+        return True
+    try:
+        return not await runtime.graph.count_pending(runtime.tenant_id)
+    except BackendError:
+        return False
 
 
 def _parse_report(runtime: Runtime, report: Mapping[str, Any]) -> tuple[Subject, str]:
@@ -338,7 +351,7 @@ def erased_note(subject: Subject, key: bytes, number: str, at: Instant) -> Erasu
 
 async def _finish_erasure(erasure: _ErasureRun) -> ErasureReport:
     """Return what comes after the rows; where something fails it is told, because they are gone already."""
-    checks: list[ErasureCheck | None] = [await _erase_from_indexes(erasure)]
+    checks: list[ErasureCheck | None] = [await _erase_from_indexes(erasure), await _erase_from_graph(erasure)]
     await erasure.step()
     _clear_caches(erasure.runtime)
     look = Pieces(pieces_of(erasure.removed.texts))
@@ -416,6 +429,19 @@ async def _erase_from_indexes(erasure: _ErasureRun) -> ErasureCheck:
     except MemstoneError as error:
         return _failed_check("indexes", error)
     return {"check": "indexes", "points_left": left, "ok": not left}
+
+
+async def _erase_from_graph(erasure: _ErasureRun) -> ErasureCheck | None:
+    """Let a graph database follow; one that does not answer follows by itself when it does."""
+    graph, tenant = erasure.runtime.graph, erasure.subject.tenant_id
+    if graph is None:
+        return None
+    try:
+        await graph.catch_up(tenant)
+        left = await graph.count_traces(tenant, erasure.removed.seqs)
+    except MemstoneError as error:
+        return {**_failed_check("graph", error), "pending": True}
+    return {"check": "graph", "entities_left": left, "ok": not left}
 
 
 async def _merge_words(runtime: Runtime) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.request_scope import merged_scope
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import checked_limit, checked_offset
+from memstone.errors import BackendError
 from memstone.model.instant import Instant
 from memstone.model.memory import USER, EntityRow, RelationRow
 from memstone.model.scope import Scope
+from memstone.ports.graph import GraphMirror, GraphReader
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
@@ -24,62 +26,155 @@ MOST: Final = 0.5
 _HOP: Final = 0.5
 _ASKED: Final = 8
 _NEXT_TO_ONE: Final = 8
-_TOO_OFTEN: Final = 300
-"""An entity in more memories than this tells nothing apart: its boost would be less than 0.006."""
+_FEW: Final = 12
+"""A step leads somewhere only if the second entity is in no more memories than this."""
+
+_TOO_OFTEN: Final = 128
+"""An entity in more memories than this tells nothing apart: its boost would be less than 0.03."""
 
 _LISTED: Final = 10_000
 
 
-async def search_by_entities(runtime: Runtime, query: str, scope: Scope) -> list[tuple[int, float]]:
-    """Return versions that a question points to by name, and how much that is worth, best first.
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """A step from an entity that a question names to one that is related to it.
+
+    ``via`` are the versions that speak of both, ``to`` those that speak of the second one alone.
+    """
+
+    via: frozenset[int]
+    to: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphConnections:
+    """Where a question leads by the names in it: what each version gains by its mentions, and the steps beyond them.
+
+    ``failure`` is why a graph database did not answer; the ledger did in its place.
+    """
+
+    boosts: Mapping[int, float] = field(default_factory=dict)
+    bridges: Sequence[Bridge] = ()
+    failure: BackendError | None = None
+
+
+NO_CONNECTIONS: Final = GraphConnections()
+
+
+async def find_connections(runtime: Runtime, query: str, scope: Scope) -> GraphConnections:
+    """Return the versions that a question points to by name, directly or by one step.
 
     Entities are those of the scope's owner; whether a version may be seen is decided by whoever reads it.
     """
     names = runtime.language.names
     forms, roles = names.list_forms(query), names.list_roles(query)
     if not forms and not roles:
-        return []
-    return await runtime.ledger.read(lambda tx: _read_boosts(tx, scope, forms, roles))
+        return NO_CONNECTIONS
+    norms, failure = list(dict.fromkeys([*forms, *(owner for owner, _ in roles)])), None
+    if runtime.graph is not None and scope.user_id:
+        try:
+            return await _ask_database(runtime.graph, scope, norms, forms, roles) or await _ask_ledger(
+                runtime, scope, norms, forms, roles
+            )
+        except BackendError as error:
+            failure = error
+    return replace(await _ask_ledger(runtime, scope, norms, forms, roles), failure=failure)
 
 
-async def _read_boosts(
-    tx: Tx, scope: Scope, forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
-) -> list[tuple[int, float]]:
-    rows = await tx.entities.of(scope, list(dict.fromkeys([*forms, *(owner for owner, _ in roles)])))
+async def _ask_database(
+    graph: GraphMirror, scope: Scope, norms: list[str], forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
+) -> GraphConnections | None:
+    """Return what a graph database knows, or None while it is filled."""
+    reader = await graph.current(scope.tenant_id)
+    if reader is None:
+        return None
+    try:
+        rows = await reader.find_by_norms(Scope(scope.tenant_id, user_id=scope.user_id), norms)
+        return await _read_connections(reader, scope.tenant_id, rows, forms, roles)
+    except BackendError as error:
+        graph.record_failure(error)
+        raise
+
+
+async def _ask_ledger(
+    runtime: Runtime, scope: Scope, norms: list[str], forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
+) -> GraphConnections:
+    async def work(tx: Tx) -> GraphConnections:
+        rows = await tx.entities.of(scope, norms)
+        return await _read_connections(tx.entities, scope.tenant_id, rows, forms, roles)
+
+    return await runtime.ledger.read(work)
+
+
+async def _read_connections(
+    reader: GraphReader,
+    tenant: str,
+    rows: Sequence[EntityRow],
+    forms: Mapping[str, float],
+    roles: Sequence[tuple[str, str]],
+) -> GraphConnections:
     if not rows:
-        return []
-    weights = await _weigh_entities(tx, scope.tenant_id, rows, forms, roles)
-    mentioned = await tx.entities.memories_of(scope.tenant_id, list(weights), _TOO_OFTEN)
-    return compute_boosts(weights, mentioned)
+        return NO_CONNECTIONS
+    weights, steps = await _weigh_entities(reader, tenant, rows, forms, roles)
+    mentioned = await reader.memories_of(tenant, list(weights), _TOO_OFTEN)
+    return GraphConnections(compute_boosts(weights, mentioned), build_bridges(steps, mentioned))
 
 
 async def _weigh_entities(
-    tx: Tx, tenant: str, rows: Sequence[EntityRow], forms: Mapping[str, float], roles: Sequence[tuple[str, str]]
-) -> dict[str, float]:
-    """Return the entities that are meant, and those next to them, each with how surely it is meant."""
+    reader: GraphReader,
+    tenant: str,
+    rows: Sequence[EntityRow],
+    forms: Mapping[str, float],
+    roles: Sequence[tuple[str, str]],
+) -> tuple[dict[str, float], list[tuple[str, str]]]:
+    """Return the entities that are meant, and those next to them, each with how surely it is meant; and the steps."""
     order = {form: place for place, form in enumerate(forms)}
     entity_rows = sorted(
         (row for row in rows if row.norm in forms and row.norm != USER), key=lambda row: order[row.norm]
     )
     weights = {row.id: forms[row.norm] for row in entity_rows[:_ASKED]}
     played = [(relation, row.id) for owner, relation in roles for row in rows if row.norm == owner]
-    weights |= dict.fromkeys(await tx.entities.by_role(tenant, played), 1.0)
-    for entity, near in await tx.entities.neighbours(tenant, list(weights), _NEXT_TO_ONE):
+    weights |= dict.fromkeys(await reader.by_role(tenant, played), 1.0)
+    meant, steps = set(weights), list[tuple[str, str]]()
+    for entity, near in await reader.neighbours(tenant, list(weights), _NEXT_TO_ONE):
         if near.norm != USER:  # everything is next to the user
             weights.setdefault(near.id, weights[entity] * _HOP)
-    return weights
+            steps += [(entity, near.id)] if near.id not in meant else []
+    return weights, steps
 
 
-def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]]) -> list[tuple[int, float]]:
+def compute_boosts(weights: Mapping[str, float], mentioned: Mapping[str, Sequence[int]]) -> dict[int, float]:
     """Return what each version gains: the rarer an entity is, the more its mention says."""
     total: dict[int, float] = {}
     for entity, weight in weights.items():
         seqs = mentioned.get(entity, ())
         if len(seqs) <= _TOO_OFTEN:
             gain = MOST * weight / (1.0 + 0.001 * (len(seqs) - 1) ** 2)
-            for seq in seqs:
-                total[seq] = min(MOST, total.get(seq, 0.0) + gain)
-    return sorted(total.items(), key=lambda item: (-item[1], -item[0]))
+            if total:
+                total |= {seq: min(MOST, total.get(seq, 0.0) + gain) for seq in seqs}
+            else:
+                total = dict.fromkeys(seqs, gain)
+    return total
+
+
+def build_bridges(steps: Sequence[tuple[str, str]], mentioned: Mapping[str, Sequence[int]]) -> list[Bridge]:
+    """Return the steps that lead from memories of one entity to a few of another."""
+    found = []
+    for entity, near in steps:
+        other = mentioned.get(near, ())
+        if not 1 < len(other) <= _FEW:
+            continue
+        own = frozenset(mentioned.get(entity, ()))
+        # Of an entity in too many memories not all are known: then any that speaks of the other one may be the bridge.
+        via = own.intersection(other) if len(own) <= _TOO_OFTEN else frozenset(other)
+        to = tuple(seq for seq in other if seq not in own)
+        found += [Bridge(via, to)] if to else []
+    return found
+
+
+def choose_connected(connections: GraphConnections, best: Sequence[int]) -> set[int]:
+    """Return the memories that one of the best hits leads to: it tells how they belong to what is asked about."""
+    return {seq for bridge in connections.bridges if not bridge.via.isdisjoint(best) for seq in bridge.to} - set(best)
 
 
 async def read_entities(runtime: Runtime, scope: Scope, limit: int = 100, offset: int = 0) -> list[EntityItem]:

@@ -21,6 +21,7 @@ from memstone.engine.recall.retrieve import (
     build_question,
     find_candidates,
     understand_query,
+    with_connected,
     word_by_word,
 )
 from memstone.engine.recall.scans import (
@@ -151,7 +152,7 @@ def _even_score(runtime: Runtime, wanted: Search, question: SearchQuestion) -> f
 async def _retrieve_hits(
     runtime: Runtime, wanted: Search, known: ParsedQuestion, read: int | None
 ) -> tuple[SearchQuestion, list[Hit]]:
-    async with runtime.io.turn() if runtime.index.in_process else nullcontext():
+    async with runtime.io.turn() if runtime.at_hand else nullcontext():
         with runtime.watch.step("search.retrieve"):
             question = await build_question(runtime, wanted, known)
             return question, await _search_channels(runtime, _with_spare(runtime, wanted), question, read)
@@ -172,6 +173,7 @@ async def _search_channels(runtime: Runtime, wanted: Search, question: SearchQue
             current = await find_containing_text(runtime, wanted) if wordless else []
             return current or ([] if wanted.min_score else await find_newest_memories(runtime, wanted))
         ranked = await word_by_word(runtime, question, _rank_candidates(runtime, wanted, question, found), found)
+        ranked = with_connected(question, ranked)
         hits = await (
             _read_visible_hits(runtime, wanted, ranked)
             if read is None

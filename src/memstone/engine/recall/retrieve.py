@@ -18,9 +18,10 @@ from memstone.core.ranking.fusion import (
     Numbers,
     Ranking,
     TextSignalColumns,
+    lift_candidates,
     with_words,
 )
-from memstone.engine.recall.graph import search_by_entities
+from memstone.engine.recall.graph import NO_CONNECTIONS, GraphConnections, choose_connected, find_connections
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.embedding import failure_of
 from memstone.errors import BackendError, ConfigError, MemstoneError, StorageError
@@ -134,6 +135,9 @@ def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around
 STORE: Final = "vector_store"
 """The channel of a note that a vector store outside did not answer; the embedded index did."""
 
+GRAPH_STORE: Final = "graph_store"
+"""The channel of a note that a graph database did not answer; the ledger did."""
+
 _ROLES: Final = frozenset({"user", "assistant"})
 _ASSISTANT: Final = " ".join(document_terms("assistant"))
 
@@ -149,6 +153,9 @@ class ChannelQuery(Protocol):
 
 
 _FEWEST: Final = 5
+_BEST: Final = 3
+_LIFTED: Final = 2
+"""So many memories that the best hits lead to come right behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +184,9 @@ class SearchQuestion:
     weights: FusionWeights = PEOPLE
     level: float = 0.0
     """How near everything is to the question on average."""
+
+    connections: GraphConnections | None = None
+    """Where the names in it lead, once that was looked for."""
 
     compares_words: bool = True
     words_read: dict[int, bytes] = field(default_factory=dict)
@@ -348,12 +358,21 @@ async def _find_by_entities(
     """Return what speaks of those the question names, directly or by one step; a graph that is down is left out."""
     if not question.words or not question.query:
         return {}
+    if question.connections is None:  # a search that goes deeper asks for the same names
+        question.connections = await _find_connections(runtime, question)
+    boosts = question.connections.boosts
+    return dict(boosts) if among is None else {seq: boost for seq, boost in boosts.items() if seq in among}
+
+
+async def _find_connections(runtime: Runtime, question: SearchQuestion) -> GraphConnections:
     try:
-        found = await search_by_entities(runtime, question.query, question.scope)
+        found = await find_connections(runtime, question.query, question.scope)
     except (StorageError, BackendError) as error:
         question.degraded.append({"channel": "entity", **error.as_dict()})
-        return {}
-    return {seq: boost for seq, boost in found if among is None or seq in among}
+        return NO_CONNECTIONS
+    if found.failure is not None:
+        question.degraded.append({"channel": GRAPH_STORE, **found.failure.as_dict()})
+    return found
 
 
 async def _by_channel(
@@ -461,3 +480,10 @@ async def word_by_word(runtime: Runtime, question: SearchQuestion, ranked: Ranki
         runtime, question.scope, question.signature, question.asked, best, neighbours=weights.neighbours
     )
     return with_words(ranked, alike, weights.words)
+
+
+def with_connected(question: SearchQuestion, ranked: Ranking) -> Ranking:
+    """Return the ranking with what its best lead to right behind them, where the question names whom they speak of."""
+    if question.connections is None or not question.connections.bridges:
+        return ranked
+    return lift_candidates(ranked, choose_connected(question.connections, ranked.best(_BEST)), _BEST, _LIFTED)

@@ -36,7 +36,8 @@ async def reindex_vectors(runtime: Runtime, progress: Progress | None = None) ->
 
     Search goes on with the old index until then. A text that cannot be embedded is counted and stays findable by its
     words; it does not hold the others up. When the model itself is out of reach its error is raised and nothing is
-    switched. Interrupted, it goes on where it stopped.
+    switched. A vector store outside is filled then, while the index beside the ledger answers. Interrupted, it goes on
+    where it stopped.
     """
     if not runtime.embedding.on:
         raise ConfigError("reindex needs an embedder", hint="configure an embedder, or keep searching by text")
@@ -45,7 +46,9 @@ async def reindex_vectors(runtime: Runtime, progress: Progress | None = None) ->
     if done and done == failed and not await runtime.ledger.read(lambda tx: _is_active(runtime, tx, space)):
         raise EmbeddingError(f"none of {done} texts could be embedded", hint="the index was not changed")
     dropped = await runtime.ledger.write(lambda tx: _activate_space(runtime, tx, space))
-    return {"signature": space.signature, "indexed": done - failed, "failed": failed, "dropped": dropped}
+    fill = getattr(runtime.index, "fill", None)
+    sent = 0 if fill is None else await fill(runtime.tenant_id, space.signature, progress)
+    return {"signature": space.signature, "indexed": done - failed, "failed": failed, "dropped": dropped, "sent": sent}
 
 
 async def fill_missing(runtime: Runtime, progress: Progress | None = None) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from memstone.engine.store.draft import Draft
 from memstone.engine.store.turns import Turn
 from memstone.language.language import NameReader
 from memstone.model.ids import new_id
@@ -52,7 +53,7 @@ def note_of(record: Record, links: Sequence[Link], names: NameReader, found: Ent
     if record.layer not in _LAYERS or record.status not in INDEXED:
         return None
     named = names.find(record.text, speaker_of(record)) if found is None else found
-    if not named.entities:
+    if not named.entities and not named.possible:
         return None
     return Note(record, tuple(dict.fromkeys(owner_of(link.scope) for link in links)), named)
 
@@ -77,6 +78,17 @@ async def find_names(io: Io, turns: Iterable[Turn], names: NameReader) -> None:
             turn.draft.named = await io.compute(partial(names.find, turn.text, speaker))
 
 
+async def name_drafts(io: Io, drafts: Sequence[Draft], names: NameReader) -> None:
+    """Note in drafts what they name, so that no transaction is open meanwhile."""
+    unread = [draft for draft in drafts if draft.named is None and draft.layer in _LAYERS]
+    speakers = [_speaker_from_role(one.role, {"speaker": one.speaker, **(one.data or {})}) for one in unread]
+    pairs = list(zip(unread, speakers, strict=True))
+    if pairs:
+        found = await io.compute(lambda: [names.find(draft.text, speaker) for draft, speaker in pairs])
+        for draft, named in zip(unread, found, strict=True):
+            draft.named = named
+
+
 async def write_mentions(tx: Tx, notes: Iterable[Note | None], now: Instant) -> None:
     """Write what versions of one tenant name, for all of them together: one statement for each table.
 
@@ -87,8 +99,9 @@ async def write_mentions(tx: Tx, notes: Iterable[Note | None], now: Instant) -> 
         return
     graph = _Graph(now)
     for owner in dict.fromkeys(owner for note in wanted for owner in note.owners):
-        named = {one.norm: one for note in wanted if owner in note.owners for one in note.found.entities}
-        graph.take(owner, await tx.entities.find_by_norms(owner, list(named)))
+        own = [note.found for note in wanted if owner in note.owners]
+        forms = dict.fromkeys(form for one in own for form in (*(named.norm for named in one.entities), *one.possible))
+        graph.take(owner, await tx.entities.find_by_norms(owner, list(forms)))
     for note in wanted:
         for owner in note.owners:
             graph.add(owner, note)
@@ -116,6 +129,8 @@ class _Graph:
         ids = {one.norm: self._resolve(owner, one) for one in note.found.entities}
         # The user is in every memory; a mention would say nothing and cost a row each time.
         self._mentions += [(entity, seq) for form, entity in ids.items() if form != USER]
+        known = (self._rows.get((owner, form)) for form in note.found.possible if form not in ids and form != USER)
+        self._mentions += [(same[0].id, seq) for same in known if same]
         for one in note.found.relations:
             self._relations.append(_relation_row(one, ids[one.source], ids[one.target], note.record, self._now))
 

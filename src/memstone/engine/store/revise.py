@@ -340,6 +340,8 @@ async def reset_tenant(runtime: Runtime) -> None:
     """Remove everything of this tenant: memories, history, signals, indexes."""
     await runtime.ledger.write(lambda tx: tx.admin.reset(runtime.tenant_id))
     await runtime.index.forget(runtime.tenant_id)
+    if runtime.graph is not None:
+        await runtime.graph.forget(runtime.tenant_id)
     await runtime.texts.forget(runtime.tenant_id)
     runtime.embedding.forget(runtime.tenant_id)
 

@@ -92,6 +92,27 @@ async def approve_memory(runtime: Runtime, memory_id: str, reason: str | None) -
     return await _change_status(runtime, memory_id, Status.ACTIVE, waiting, EventType.ENABLE, reason or "approved")
 
 
+async def confirm_memory(runtime: Runtime, memory_id: str, reason: str | None) -> StatusResult:
+    """Take the doubt off a memory, as a person who looked at it may; its trust stays what it was."""
+    wanted, now, why = checked_id(memory_id), runtime.now(), checked_reason(runtime, reason or "confirmed")
+
+    async def work(tx: Tx) -> StatusResult:
+        record = await _read_current_version(runtime, tx, wanted)
+        status = Status(record.status)
+        if not record.doubtful:
+            return {"id": wanted, "event": "NONE", "status": status.value}
+        links = await tx.links.of(record.tenant_id, record.seq)
+        refuse_shared(links, runtime.bounds)
+        data = {name: value for name, value in record.data.items() if name != "doubt"}
+        new = replace(next_status(record, record.status, now), data=data)
+        await supersede_version(tx, runtime.language, record, new, links, await vectors_of(tx, record))
+        about: dict[str, Any] = {"before": record, "links": links, "links_before": links, "reason": why}
+        await tx.events.append([event_of(EventType.UPDATE, new, links[0].scope, now, **about)])
+        return {"id": wanted, "event": "ENABLE", "status": status.value, "version": new.version}
+
+    return await runtime.ledger.write(work)
+
+
 async def reject_memory(runtime: Runtime, memory_id: str, reason: str | None) -> StatusResult:
     """Delete a memory that is in quarantine; it does not come back by itself."""
     wanted, now, why = checked_id(memory_id), runtime.now(), checked_reason(runtime, reason or "rejected")

@@ -18,7 +18,7 @@ from memstone.engine.store.mention import note_of, write_mentions
 from memstone.errors import Conflict, InvalidInput
 from memstone.language.language import Language
 from memstone.model.instant import Instant
-from memstone.model.memory import INDEXED, Layer, Link, Record, Status, owner_of
+from memstone.model.memory import INDEXED, Link, Record, Status, owner_of
 from memstone.model.memory import EntityFound as Named
 from memstone.model.scope import Scope
 from memstone.ports.ledger import IndexInfo, Tx
@@ -85,14 +85,9 @@ async def enter_all(tx: Tx, language: Language, entries: Sequence[NewVersion]) -
     learned = (
         note_of(entry.record, entry.links, language.names, entry.named)
         for entry in indexed
-        if is_learned(entry.record) and entry.record.status != waits
+        if entry.record.status != waits
     )
     await write_mentions(tx, learned, entries[0].record.updated_at)
-
-
-def is_learned(record: Record) -> bool:
-    """Return whether a memory is looked at for names: it was said or learned, and not stored as it is by a caller."""
-    return record.layer == Layer.TURN or record.source != "manual"
 
 
 async def end_version(tx: Tx, record: Record, status: str, at: Instant) -> None:
@@ -165,7 +160,7 @@ async def replace_links(
     if new:
         await tx.vectors.touch(tenant, [record.seq])
     await _update_text_index(tx, language, record, links)
-    if new and record.valid_to is None and is_learned(record):
+    if new and record.valid_to is None:
         answer = await as_told(tx, record)
         await write_mentions(tx, [note_of(answer, new, language.names)] if answer is not None else [], at)
     for owner in {owner_of(link.scope) for link in gone} - {owner_of(link.scope) for link in links}:

@@ -19,6 +19,7 @@ from memstone.engine.store.holders import (
     partition_links,
     replace_for,
 )
+from memstone.engine.store.mention import name_drafts
 from memstone.engine.store.repeat_counter import REDUNDANT, is_idle
 from memstone.engine.store.versions import NewVersion, Space, Vectors, ensure_space, enter_all, supersede_version
 from memstone.errors import MemstoneError
@@ -79,7 +80,8 @@ class PreparedDrafts:
 
 
 async def embed_drafts(runtime: Runtime, drafts: Sequence[Draft]) -> PreparedDrafts:
-    """Embed all drafts; one that fails is set aside and costs the others nothing."""
+    """Embed all drafts, and read whom they name; one that fails is set aside and costs the others nothing."""
+    await name_drafts(runtime.io, drafts, runtime.language.names)
     if not runtime.embedding.on:
         return PreparedDrafts(list(drafts))
     try:
@@ -176,7 +178,8 @@ async def _commit_one(commit: _Commit, draft: Draft) -> Outcome:
 
 def _add_draft(commit: _Commit, draft: Draft) -> Outcome:
     record = new_record(draft, commit.tenant_id, commit.now)
-    entry = NewVersion(record, [Link(draft.scope, commit.now, draft.dedupe)], _draft_vectors(draft, commit.space))
+    links, vectors = [Link(draft.scope, commit.now, draft.dedupe)], _draft_vectors(draft, commit.space)
+    entry = NewVersion(record, links, vectors, draft.named)
     commit.new[draft.dedupe] = entry, event_of(EventType.ADD, record, draft.scope, commit.now)
     return Outcome(EventType.ADD, record, draft)
 

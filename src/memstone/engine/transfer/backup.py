@@ -31,7 +31,7 @@ from memstone.model.instant import Instant
 from memstone.model.scope import Scope
 from memstone.ports.erasure import WHOLE_STORE, ErasureRecord, KnownCopy, Subject
 from memstone.ports.ledger import Tx
-from memstone.ports.storage import CopyableLedger, Look, require_copying
+from memstone.ports.storage import Copy, CopyableLedger, Look, require_copying
 from memstone.trace import log
 
 if TYPE_CHECKING:
@@ -54,6 +54,19 @@ async def write_backup(runtime: Runtime, path: str | os.PathLike[str], progress:
         raise
     await _record_copies(runtime, [KnownCopy(str(target), now)], None)
     return cast("BackupResult", {"path": str(target), "key_place": runtime.store_key.place, **manifest})
+
+
+async def rewrite_backups(runtime: Runtime) -> list[Copy]:
+    """Write every backup that the store knows once more, encrypted as the store is now; gives what became of each."""
+    ledger = _require_operator(runtime)
+    signer = BackupSigner(await runtime.store_key.find())
+    known = await runtime.ledger.read(lambda tx: tx.vault.copies(WHOLE_STORE))
+
+    async def change_nothing(tx: Tx) -> Look:
+        del tx
+        return Pieces(())
+
+    return await ledger.rewrite(known, change_nothing, signer, own=False)
 
 
 async def verify_backup(runtime: Runtime, path: str | os.PathLike[str]) -> BackupVerification:

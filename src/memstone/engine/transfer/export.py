@@ -26,7 +26,7 @@ from memstone.engine.store.indexer import fill_missing
 from memstone.engine.store.revise import dedupe_of
 from memstone.engine.store.turns import turn_dedupe
 from memstone.engine.store.versions import end_version, insert_version
-from memstone.engine.transfer.mirror import encode_own_vector, put_carried, read_carried
+from memstone.engine.transfer.own_vectors import encode_own_vector, put_carried, read_carried
 from memstone.errors import Conflict, Forbidden, InvalidInput, MemstoneError, UsageError
 from memstone.language.language import Language
 from memstone.language.text.normal import estimate_tokens

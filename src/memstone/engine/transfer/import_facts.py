@@ -23,6 +23,7 @@ from memstone.engine.store.draft import (
     text_hash,
     waiting_dedupe,
 )
+from memstone.engine.store.status import set_status
 from memstone.engine.store.turns import masked_metadata, redaction_of, without_injected
 from memstone.engine.store.versions import NewVersion, Vectors, ensure_space, enter_all
 from memstone.engine.store.write import current_space
@@ -101,6 +102,7 @@ def _storable_key(item: SourceItem, by: CleaningRules) -> str | None:
 
 EPISODE_SALIENCE: Final = 0.5
 _REASON: Final = "imported"
+_APPROVED: Final = "its owner imported it again as their own"
 _LAYERS: Final = {Layer.FACT: "facts", Layer.EPISODE: "episodes"}
 
 
@@ -232,7 +234,12 @@ async def _store_new_facts(
         counts = answer[_LAYERS[Layer(one.draft.layer)]]
         if suppresses and await _is_deleted(tx, runtime, one):
             counts["deleted"] += 1
-        elif one.draft.dedupe in seen or await _is_known(tx, runtime, one):
+        elif one.draft.dedupe in seen:
+            counts["known"] += 1
+        elif await _approve_waiting(tx, runtime, one, now):
+            seen.add(one.draft.dedupe)
+            counts["approved"] += 1
+        elif await _is_known(tx, runtime, one):
             counts["known"] += 1
         else:
             seen.add(one.draft.dedupe)
@@ -263,6 +270,32 @@ async def _own_id(tx: Tx, runtime: Runtime, one: FactToImport, taken: set[str]) 
 
 async def _is_deleted(tx: Tx, runtime: Runtime, one: FactToImport) -> bool:
     return any([await tx.suppressions.has(runtime.tenant_id, name) for name in one.names])
+
+
+async def _approve_waiting(tx: Tx, runtime: Runtime, one: FactToImport, now: Instant) -> bool:
+    """Release what an earlier import put into quarantine, when somebody now speaks for the user; whether it did."""
+    if one.draft.status == Status.QUARANTINED:
+        return False
+    if one.by_key and await tx.links.holder(runtime.tenant_id, one.by_key) is not None:
+        return False  # something else stands under its key here
+    for name in one.names:
+        seq = await tx.links.holder(runtime.tenant_id, name)
+        record = await tx.memories.at(seq) if seq is not None else None
+        if record is not None and record.status == Status.QUARANTINED and record.origin == Origin.IMPORT:
+            links = await tx.links.of(record.tenant_id, record.seq)
+            await set_status(
+                tx,
+                runtime.language,
+                record,
+                links,
+                Status.ACTIVE,
+                now,
+                event=EventType.ENABLE,
+                reason=_APPROVED,
+                actor="import",
+            )
+            return True
+    return False
 
 
 async def _is_known(tx: Tx, runtime: Runtime, one: FactToImport) -> bool:

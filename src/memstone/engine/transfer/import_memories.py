@@ -136,6 +136,7 @@ class _Import:
             "stored": counts["stored"],
             "known": counts["known"],
             "quarantined": counts["quarantined"],
+            "approved": counts["approved"],
             "turns": counts["turns"],
             "facts": counts["facts"],
             "episodes": counts["episodes"],
@@ -343,6 +344,7 @@ def _add_counts(under_way: _Import, answer: Counter[str], sort: str) -> None:
     under_way.counts[sort] += answer["stored"]
     under_way.counts["known"] += answer["known"]
     under_way.counts["quarantined"] += answer["quarantined"]
+    under_way.counts["approved"] += answer["approved"]
     under_way.skipped += Counter({"deleted here": answer["deleted"]})
 
 

@@ -4,18 +4,20 @@ The ledger notes every change of a vector or a link in a log. A mirror follows t
 up to date before it asks it: from the beginning when the collection is new, so that switching a store on, dropping a
 collection and losing one are all the same case. Applying a change twice does no harm.
 
+A collection that is far behind, because it is new or was down for long, is filled in the background. Until that is done
+the index beside the ledger answers. Now and then a point of its own notes in the collection how far it follows, so that
+the next process goes on from there.
+
 A store that fails is left alone for half a minute, and the index beside the ledger answers meanwhile. A collection into
 which a write failed is then built anew: nobody knows how much of it arrived, or when.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from logging import DEBUG, WARNING
 from typing import Any, Final, TypeAlias
@@ -24,19 +26,15 @@ from uuid import UUID, uuid5
 import numpy as np
 
 from memstone.core.checks.filters import where_in_scope
-from memstone.engine.store.vector_items import VECTOR, ensure_external, is_own, space_of
-from memstone.errors import BackendError, InvalidInput
+from memstone.engine.request_scope import Progress, report_progress
+from memstone.errors import BackendError
 from memstone.model.instant import Instant
-from memstone.model.memory import INDEXED, Record
 from memstone.model.query import And, Condition, Op, VectorQuery, Where
 from memstone.model.scope import Scope
 from memstone.ports.index import DenseHit, DenseHits, Point, VectorIndex, VectorStore
-from memstone.ports.io import Io
-from memstone.ports.ledger import Ledger, LinkedVector, Tx
+from memstone.ports.io import BackgroundHandle, Io
+from memstone.ports.ledger import Ledger, LinkedVector, Tx, Work
 from memstone.trace import log_event
-
-# --- a vector store outside the ledger as the dense channel -----------------------------------------------------------
-
 
 _Key: TypeAlias = tuple[str, str]
 """Tenant and signature: what one collection is for."""
@@ -49,6 +47,13 @@ _TRIES: Final = 16
 _PAUSE_SECONDS: Final = 30.0
 """How long a store that failed is not asked; failures in between begin no new pause."""
 _POINTS: Final = UUID("7d3b6f0e-3f0c-5a53-9a55-2f6f4d1c8e21")
+_NOTE: Final = str(uuid5(_POINTS, "how far this collection follows"))
+"""The id of the point that notes it. It has no tenant, so no search finds it."""
+_FAR: Final = 1_024
+"""Who is more changes behind is filled in the background."""
+_NOTE_EVERY: Final = 2_048
+_OVERLAP: Final = 512
+"""So many changes before the note are repeated: another process may have written something older last."""
 
 
 @dataclass(slots=True)
@@ -64,6 +69,26 @@ class _Mirror:
     inherited: bool
     cursor: int = 0
     newest: int = 0
+    noted: int = 0
+    has_others: bool = True
+    is_doubtful: bool = False
+    """Whether the store has failed since: one that was killed may have lost what it took last."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreComparison:
+    """How a collection differs from the ledger: points that are not there, are not as they should be, or too many."""
+
+    expected: int
+    points: int
+    missing: int
+    different: int
+    unknown: int
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every active memory has its points, and there is no other."""
+        return not (self.missing or self.different or self.unknown)
 
 
 class MirroredIndex:
@@ -74,8 +99,10 @@ class MirroredIndex:
     def __init__(
         self, ledger: Ledger, store: VectorStore, collection_name: str, io: Io, embedded: VectorIndex | None = None
     ) -> None:
-        self._ledger, self._store, self._name = ledger, store, collection_name
+        self._ledger, self._store, self._name, self._io = ledger, store, collection_name, io
         self._embedded = embedded
+        self._fillers: dict[_Key, BackgroundHandle] = {}
+        self._is_stopping = False
         self._lock = io.lock()
         self._mirrors: dict[_Key, _Mirror] = {}
         self._suspects: set[str] = set()
@@ -105,6 +132,8 @@ class MirroredIndex:
         error = self.outage
         if error is None:
             try:
+                if await self._is_far_behind((query.scope.tenant_id, query.signature)):
+                    return await self._embedded.search(query)
                 hits = await self._search_store(query)
             except BackendError as raised:
                 error = self._record_failure(raised)
@@ -115,6 +144,8 @@ class MirroredIndex:
 
     def _record_failure(self, error: BackendError) -> BackendError:
         self.failures += 1
+        for mirror in self._mirrors.values():
+            mirror.is_doubtful = True
         self._outage = (self._clock() + _PAUSE_SECONDS, error)
         log_event("vector_store.failed", WARNING, code=error.code, failures=self.failures)
         return error
@@ -125,6 +156,7 @@ class MirroredIndex:
 
     async def close(self) -> None:
         """Give the connections of the store back."""
+        self._stop_filling()
         await self._store.close()
 
     async def clean_up(self, tenant_id: str, signature: str, now: Instant, *, dry_run: bool) -> int:
@@ -133,13 +165,119 @@ class MirroredIndex:
         if mirror is None:
             return 0
         points = await self._store.scan(mirror.collection, None, _EVERY)
-        seqs = sorted({int(point.payload["seq"]) for point in points})
+        seqs = sorted({int(point.payload["seq"]) for point in points if point.id != _NOTE})
         rows = await self._ledger.of(tenant_id).read(lambda tx: tx.vectors.rows_of(tenant_id, signature, seqs))
         known = {_build_point(tenant_id, row).id for row in rows if row.expires_at is None or row.expires_at > now}
-        stale = [point.id for point in points if point.id not in known]
+        stale = [point.id for point in points if point.id not in known and point.id != _NOTE]
         if stale and not dry_run:
             await self._store.delete(mirror.collection, stale)
         return len(stale)
+
+    # --- filling ------------------------------------------------------------------------------------------------------
+
+    async def count_lag(self, tenant_id: str, signature: str) -> int:
+        """Return how many changes of the ledger the collection does not have yet."""
+        mirror = self._mirrors.get((tenant_id, signature))
+        cursor = 0 if mirror is None else mirror.cursor
+        return await self._ledger.of(tenant_id).read(lambda tx: tx.vectors.count_changes(tenant_id, cursor))
+
+    async def fill(self, tenant_id: str, signature: str, progress: Progress | None = None) -> int:
+        """Bring the collection up to date, page by page, and say how many changes that were; others may search."""
+        key, done = (tenant_id, signature), 0
+        while not self._is_stopping:
+            async with self._lock:
+                mirror = await self._begin_or_heal(key)
+                if mirror is None:
+                    return done
+                lag = await self.count_lag(tenant_id, signature)
+                more = await self._follow(key, mirror)
+            left = await self.count_lag(tenant_id, signature)
+            done += max(0, lag - left)
+            if done or left:
+                await report_progress(progress, done, done + left)
+            if not more:
+                break
+        return done
+
+    async def _is_far_behind(self, key: _Key) -> bool:
+        """Return whether the collection has to be filled in the background, and see that it is."""
+        filler = self._fillers.get(key)
+        if filler is not None and filler.alive:
+            return True
+        mirror = self._mirrors.get(key)
+        if mirror is None:
+            async with self._lock:
+                mirror = self._mirrors.get(key) or await self._begin(key)
+        if mirror is None or self._is_stopping or not await self._lacks_many(key, mirror):
+            return False
+        work = self._fill_in_background(key)
+        self._fillers[key] = self._io.spawn(work, name="memstone-vector-store", stop=self._stop_filling)
+        return True
+
+    async def _lacks_many(self, key: _Key, mirror: _Mirror) -> bool:
+        start = 0 if mirror.collection in self._suspects else mirror.cursor
+        changes = await self._ledger.of(key[0]).read(lambda tx: tx.vectors.changes_after(key[0], start, _FAR + 1))
+        return len(changes) > _FAR
+
+    async def _fill_in_background(self, key: _Key) -> None:
+        log_event("vector_store.fill.start", collection=self._mirrors[key].collection)
+        try:
+            changes = await self.fill(*key)
+        except BackendError as error:
+            self._record_failure(error)
+        else:
+            log_event("vector_store.fill.complete", changes=changes)
+
+    def _stop_filling(self) -> None:
+        self._is_stopping = True
+
+    # --- comparing ----------------------------------------------------------------------------------------------------
+
+    async def compare(self, tenant_id: str, signature: str, *, repair: bool = False) -> StoreComparison | None:
+        """Compare every point with the ledger, and make them equal if asked to; None without such vectors.
+
+        What was changed since somebody searched last is not there yet.
+        """
+        key = (tenant_id, signature)
+        async with self._lock:
+            mirror = await self._begin_or_heal(key)
+            if mirror is None:
+                return None
+            stored = {point.id: point for point in await self._store.scan(mirror.collection, None, _EVERY)}
+            stored.pop(_NOTE, None)
+            there = len(stored)
+            expected = missing = different = 0
+            async for points in self._expected_points(key):
+                wrong = [point for point in points if point.id not in stored]
+                missing += len(wrong)
+                changed = [point for point in points if point.payload != stored.pop(point.id, point).payload]
+                different, expected = different + len(changed), expected + len(points)
+                if repair and (wrong or changed):
+                    await self._store.upsert(mirror.collection, [*wrong, *changed])
+            unknown = await self._list_unknown(key, list(stored.values()))
+            if repair and unknown:
+                await self._store.delete(mirror.collection, unknown)
+        return StoreComparison(expected, there, missing, different, len(unknown))
+
+    async def _expected_points(self, key: _Key) -> AsyncIterator[list[Point]]:
+        """Give every point that there should be, each once."""
+        cursor, seen = 0, set[int]()
+        ledger = self._ledger.of(key[0])
+        while changes := await ledger.read(_change_reader(key[0], cursor)):
+            seqs = {seq for _, seq in changes} - seen
+            rows = await ledger.read(_row_reader(key, sorted(seqs)))
+            yield [_build_point(key[0], row) for row in rows]
+            seen |= seqs
+            cursor = changes[-1][0]
+
+    async def _list_unknown(self, key: _Key, points: Sequence[Point]) -> list[str]:
+        """Return those that the ledger does not know; somebody may have stored one since it was read."""
+        seqs = sorted({int(point.payload.get("seq") or 0) for point in points})
+        rows = await self._ledger.of(key[0]).read(_row_reader(key, seqs)) if seqs else []
+        known = {_build_point(key[0], row).id for row in rows}
+        return [point.id for point in points if point.id not in known]
+
+    # --- searching ----------------------------------------------------------------------------------------------------
 
     async def _search_store(self, query: VectorQuery) -> Sequence[DenseHit]:
         """Return the nearest of a scope; a collection that somebody dropped is built again."""
@@ -158,8 +296,7 @@ class MirroredIndex:
         async with self._lock:
             for key in [key for key in self._mirrors if key[0] == tenant_id]:
                 del self._mirrors[key]
-            for name in await self._collections(tenant_id):
-                await self._store.drop(name)
+            await drop_collections(self._store, self._name, tenant_id)
         if self._embedded is not None:
             await self._embedded.forget(tenant_id)
 
@@ -174,16 +311,30 @@ class MirroredIndex:
     async def _current(self, key: _Key) -> _Mirror | None:
         """Return the mirror, up to date; None when the ledger knows no such vectors (any more)."""
         mirror = self._mirrors.get(key)
-        if mirror is None or await self._behind(key, mirror):
+        if mirror is None or mirror.is_doubtful or await self._behind(key, mirror):
             async with self._lock:
-                mirror = self._mirrors.get(key) or await self._begin(key)
-                if mirror is not None and mirror.collection in self._suspects:
-                    await self._start_again(mirror)
-                    self._suspects.discard(mirror.collection)
-                    log_event("vector_store.rebuilt", WARNING, collection=mirror.collection)
+                mirror = await self._begin_or_heal(key)
                 while mirror is not None and await self._follow(key, mirror):
                     pass
         return mirror
+
+    async def _begin_or_heal(self, key: _Key) -> _Mirror | None:
+        """Return the mirror; one into which a write failed begins again."""
+        mirror = self._mirrors.get(key) or await self._begin(key)
+        if mirror is not None and mirror.collection in self._suspects:
+            await self._start_again(mirror)
+            self._suspects.discard(mirror.collection)
+            log_event("vector_store.rebuilt", WARNING, collection=mirror.collection)
+        elif mirror is not None and mirror.is_doubtful:
+            await self._step_back(key, mirror)
+        return mirror
+
+    async def _step_back(self, key: _Key, mirror: _Mirror) -> None:
+        """Follow the last changes once more."""
+        start = max(0, mirror.cursor - _NOTE_EVERY)
+        changes = await self._ledger.of(key[0]).read(lambda tx: tx.vectors.changes_after(key[0], start, 1))
+        mirror.cursor = min(mirror.cursor, changes[0][0]) if changes and start else 0
+        mirror.is_doubtful = False
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -233,21 +384,56 @@ class MirroredIndex:
     # --- following ----------------------------------------------------------------------------------------------------
 
     async def _begin(self, key: _Key) -> _Mirror | None:
-        """Find or make the collection, and drop those of signatures that are no longer searched."""
+        """Find or make the collection, and go on where a process before this one has stopped."""
         tenant, signature = key
         spaces = await self._ledger.of(tenant).read(lambda tx: tx.indexes.all(tenant))
         dimensions = [space.dim for space in spaces if space.signature == signature]
         if not dimensions:
             return None
-        name = _collection_prefix(self._name, tenant) + _digest_texts(signature)
+        name = collection_prefix(self._name, tenant) + _digest_texts(signature)
         counts = await self._collections(tenant)
-        searched = [space for space in spaces if space.state == "active" or space.backend == "external"]
-        remaining = {_collection_prefix(self._name, tenant) + _digest_texts(space.signature) for space in searched}
-        for other in counts.keys() - remaining - {name}:
-            await self._store.drop(other)
         await self._store.create(name, dimensions[0])
-        mirror = self._mirrors[key] = _Mirror(name, dimensions[0], inherited=counts.get(name, 0) > 0)
+        mirror = _Mirror(name, dimensions[0], inherited=counts.get(name, 0) > 0)
+        if mirror.inherited:
+            await self._read_note(key, mirror)
+        self._mirrors[key] = mirror
         return mirror
+
+    async def _read_note(self, key: _Key, mirror: _Mirror) -> None:
+        """Set the cursor to a little before the note; a note of another history means that nothing is as it was.
+
+        Without a note everything is followed from the beginning, which changes only what differs.
+        """
+        point = await self._store.get(mirror.collection, _NOTE)
+        if point is None:
+            return
+        note = point.payload
+        start = await self._ledger.of(key[0]).read(lambda tx: _find_start(tx, key[0], note))
+        if start is None:
+            await self._start_again(mirror)
+            log_event("vector_store.other_history", WARNING, collection=mirror.collection)
+        else:
+            mirror.cursor, mirror.newest, mirror.noted = start, int(note["newest"]), int(note["cursor"])
+
+    async def _write_note(self, key: _Key, mirror: _Mirror, change: tuple[int, int]) -> None:
+        """Note in the collection how far it follows, where following again would take long."""
+        cursor, seq = change
+        if cursor - mirror.noted < _NOTE_EVERY:
+            return
+        memory_id = await self._ledger.of(key[0]).read(lambda tx: _memory_id_of(tx, seq))
+        note = {"cursor": cursor, "change_seq": seq, "memory_id": memory_id, "newest": mirror.newest}
+        await self._store.upsert(mirror.collection, [Point(_NOTE, [1.0, *[0.0] * (mirror.dimension - 1)], note)])
+        mirror.noted = cursor
+
+    async def _drop_others(self, key: _Key, mirror: _Mirror) -> None:
+        """Drop the collections of signatures that are no longer searched, now that this one is complete."""
+        tenant = key[0]
+        spaces = await self._ledger.of(tenant).read(lambda tx: tx.indexes.all(tenant))
+        searched = [space for space in spaces if space.state == "active" or space.backend == "external"]
+        remaining = {collection_prefix(self._name, tenant) + _digest_texts(space.signature) for space in searched}
+        for other in (await self._collections(tenant)).keys() - remaining - {mirror.collection}:
+            await self._store.drop(other)
+        mirror.has_others = False
 
     async def _behind(self, key: _Key, mirror: _Mirror) -> bool:
         cursor = mirror.cursor
@@ -269,15 +455,20 @@ class MirroredIndex:
             # written: going back to the smaller of the two repeats it.
             end = changes[-1][0]
             mirror.cursor = end if mirror.cursor == start else min(end, mirror.cursor)
+            if mirror.cursor == end:
+                await self._write_note(key, mirror, changes[-1])
         more = len(changes) >= _PAGE
         mirror.inherited = mirror.inherited and more
+        if not more and mirror.has_others:
+            await self._drop_others(key, mirror)
         return more
 
     async def _start_again(self, mirror: _Mirror) -> None:
         """Start again, as the log does not know the cursor: the tenant was reset, and what is held is of the past."""
         await self._store.drop(mirror.collection)
         await self._store.create(mirror.collection, mirror.dimension)
-        mirror.cursor, mirror.newest, mirror.inherited = 0, 0, False
+        mirror.cursor, mirror.newest, mirror.noted = 0, 0, 0
+        mirror.inherited = mirror.is_doubtful = False
 
     async def _apply(self, mirror: _Mirror, seqs: set[int], points: Sequence[Point]) -> None:
         """Make the collection hold these points of these versions and no others; additions come first."""
@@ -317,8 +508,17 @@ class MirroredIndex:
 
     async def _collections(self, tenant_id: str) -> dict[str, int]:
         """Return how many points each collection of a tenant has."""
-        family = _collection_prefix(self._name, tenant_id)
+        family = collection_prefix(self._name, tenant_id)
         return {info.name: info.count for info in await self._store.collections() if info.name.startswith(family)}
+
+
+async def drop_collections(store: VectorStore, collection_name: str, tenant_id: str) -> int:
+    """Drop the collections of a tenant in a store that is given up, and say how many there were."""
+    family = collection_prefix(collection_name, tenant_id)
+    names = [info.name for info in await store.collections() if info.name.startswith(family)]
+    for name in names:
+        await store.drop(name)
+    return len(names)
 
 
 async def _read_change_page(tx: Tx, key: _Key, cursor: int) -> tuple[list[tuple[int, int]], list[LinkedVector]]:
@@ -326,6 +526,30 @@ async def _read_change_page(tx: Tx, key: _Key, cursor: int) -> tuple[list[tuple[
     changes = await tx.vectors.changes_after(key[0], _previous_position(cursor), _PAGE + 1 if cursor else _PAGE)
     seqs = {seq for change, seq in changes if change > cursor}
     return changes, await tx.vectors.rows_of(*key, sorted(seqs))
+
+
+def _change_reader(tenant_id: str, cursor: int) -> Work[list[tuple[int, int]]]:
+    return lambda tx: tx.vectors.changes_after(tenant_id, cursor, _PAGE)
+
+
+def _row_reader(key: _Key, seqs: Sequence[int]) -> Work[list[LinkedVector]]:
+    return lambda tx: tx.vectors.rows_of(*key, seqs)
+
+
+async def _memory_id_of(tx: Tx, seq: int) -> str:
+    record = await tx.memories.at(seq)
+    return "" if record is None else record.id
+
+
+async def _find_start(tx: Tx, tenant_id: str, note: Mapping[str, Any]) -> int | None:
+    """Return the change from which to go on, or None where the log is not the one that was followed."""
+    cursor, seq = int(note["cursor"]), int(note["change_seq"])
+    if (cursor, seq) not in await tx.vectors.changes_after(tenant_id, cursor - 1, 1):
+        return None
+    if await _memory_id_of(tx, seq) not in (note["memory_id"], ""):
+        return None
+    before = await tx.vectors.changes_after(tenant_id, max(0, cursor - _OVERLAP), 1)
+    return min(cursor, before[0][0]) if before else cursor
 
 
 def _previous_position(cursor: int) -> int:
@@ -361,7 +585,7 @@ def _build_point(tenant_id: str, row: LinkedVector) -> Point:
     return Point(str(uuid5(_POINTS, name)), np.frombuffer(row.vector, dtype="<f4").tolist(), payload)
 
 
-def _collection_prefix(collection_name: str, tenant_id: str) -> str:
+def collection_prefix(collection_name: str, tenant_id: str) -> str:
     """Return how the names of a tenant's collections begin.
 
     They have letters, digits and underscores, which every store takes.
@@ -372,67 +596,3 @@ def _collection_prefix(collection_name: str, tenant_id: str) -> str:
 
 def _digest_texts(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
-
-
-# --- vectors that callers brought, as an export carries them ----------------------------------------------------------
-
-
-_BYTES: Final = 4
-_MOST: Final = 8_192
-_NEAR: Final = 1e-3
-_LONGEST: Final = 1e300
-
-
-async def encode_own_vector(tx: Tx, record: Record) -> dict[str, str]:
-    """Return what the line of a version gets whose vector a caller brought: its numbers, as float32 in base64."""
-    if not is_own(record):
-        return {}
-    vector = await tx.vectors.get(record.tenant_id, record.seq, space_of(record.data[VECTOR]["dim"]).signature)
-    return {} if vector is None else {VECTOR: base64.b64encode(vector).decode()}
-
-
-def read_carried(record: Record, line: Mapping[str, Any]) -> bytes | None:
-    """Return the vector in a line, or ``InvalidInput`` where it cannot be that of the version."""
-    value = line.get(VECTOR)
-    if not is_own(record):
-        if value is not None:
-            raise _damaged_vector_error(record)
-        return None
-    noted = record.data[VECTOR]
-    if not isinstance(noted, Mapping) or not _is_whole(noted.get("dim")) or not _is_length(noted.get("length")):
-        raise _damaged_vector_error(record)
-    return None if value is None else _decode_vector(record, value, noted["dim"])
-
-
-async def put_carried(tx: Tx, record: Record, vector: bytes | None) -> None:
-    """Put the vector of a version that holds now into its space."""
-    if vector is None or record.valid_to is not None or record.status not in INDEXED:
-        return
-    space = space_of(len(vector) // _BYTES)
-    await ensure_external(tx, record.tenant_id, space)
-    await tx.vectors.put(record.tenant_id, space.signature, [(record.seq, vector)])
-
-
-def _is_whole(dim: object) -> bool:
-    return isinstance(dim, int) and not isinstance(dim, bool) and 1 <= dim <= _MOST
-
-
-def _is_length(length: object) -> bool:
-    return isinstance(length, (int, float)) and not isinstance(length, bool) and 0 < length < _LONGEST
-
-
-def _decode_vector(record: Record, value: object, dim: int) -> bytes:
-    try:
-        vector = base64.b64decode(value, validate=True) if isinstance(value, str) else b""
-    except (binascii.Error, ValueError):
-        raise _damaged_vector_error(record) from None
-    if len(vector) != dim * _BYTES:
-        raise _damaged_vector_error(record)
-    length = float(np.linalg.norm(np.frombuffer(vector, dtype="<f4").astype("<f8")))
-    if not abs(length - 1) < _NEAR:  # also what is not a number
-        raise _damaged_vector_error(record)
-    return vector
-
-
-def _damaged_vector_error(record: Record) -> InvalidInput:
-    return InvalidInput(f"a line of the export is damaged: the vector of {record.id}")

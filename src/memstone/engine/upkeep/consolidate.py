@@ -79,7 +79,9 @@ async def consolidate_scope(
 async def _run_and_log(run: Pass) -> None:
     """Carry out a pass and log it, whatever becomes of it."""
     began = perf_counter()
-    newest = await run.runtime.ledger.peek(lambda tx: tx.upkeep.newest_change(run.runtime.tenant_id))
+    newest = 0
+    if run.scope.is_open:  # only passes over everything ask how far the one before them came
+        newest = await run.runtime.ledger.peek(lambda tx: tx.upkeep.newest_change(run.runtime.tenant_id))
     job = Job(id=run.job_id, task=TASK, scope=run.scope, status="error", created_at=run.now)
     try:
         await _run_steps(run)
@@ -122,9 +124,9 @@ async def _read_earlier_passes(run: Pass) -> list[tuple[Instant, int]]:
 async def _refresh_narratives(run: Pass, since: int) -> None:
     """Let the texts about users follow what has changed since the pass before this one, and by it."""
     tenant, only = run.runtime.tenant_id, run.scope.user_id
-    changed = await run.runtime.ledger.read(lambda tx: tx.upkeep.changed_users(tenant, since))
+    changed = await run.runtime.ledger.read(lambda tx: tx.upkeep.changed_users(tenant, since, only))
     for user in changed:
-        if not user or user == EVERYBODY or (only and user != only):
+        if not user or user == EVERYBODY:
             continue
         await run.go_on()
         runtime = await apply_scope_policy(run.runtime, Scope(tenant, user))

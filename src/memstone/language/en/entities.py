@@ -220,6 +220,9 @@ _SPEAKER: Final = frozenset("i i'm i've i'll i'd i\u2019m i\u2019ve i\u2019ll i\
 _NEVER: Final = (COMMON | CALENDAR | KIN.keys() | _SPEAKER) - KNOWN.keys()
 """Words that are no name by themselves, wherever they stand."""
 
+_NO_END: Final = CALENDAR | _SPEAKER
+"""Words with a capital that end no name: "On Sunday Evening I …"."""
+
 _OWN_ENDS: Final = ("'s", "\u2019s")
 _MAX_ACRONYM: Final = 6
 _SHOUTED: Final = 0.6
@@ -246,7 +249,7 @@ def _from_run(text: str, start: int, run: str, seen: set[str]) -> NameSpan | Non
     while words and _is_no_name(words, first=first and not proven):
         start += len(words.pop(0)) + 1
         proven = True
-    while words and (words[-1].casefold() in CALENDAR or _is_number_after_nothing(words)):
+    while words and (words[-1].casefold() in _NO_END or _is_number_after_nothing(words)):
         words.pop()
     name = " ".join(words)
     end = start + len(name)
@@ -313,6 +316,7 @@ _EDGES: Final = 16
 """So many determiners and marks around a name are taken off."""
 
 _MAX_WORDS_ASKED: Final = 64
+_FIRST_WORDS: Final = re.compile(rf"(?:^|[.!?:]\s+|\n)[\"'(\u201c]?(?P<word>[{_UPPER}][\w&-]+)")
 
 
 class NamedText(NamedTuple):
@@ -369,6 +373,18 @@ def entities_from_spotted(spotted: list[NameSpan]) -> list[Entity]:
         elif form and len(by_norm) < MAX_FOUND:
             by_norm[form] = Entity(one.name, form, one.type)
     return list(by_norm.values())
+
+
+def possible_forms(reading: NamedText) -> tuple[str, ...]:
+    """Return the normal forms of first words of sentences that are no names by their looks, but may be known ones."""
+    found: dict[str, None] = {}
+    for match in _FIRST_WORDS.finditer(reading.text):
+        word = match["word"]
+        folded = word.casefold()
+        if folded not in _NEVER and folded not in HEAD_FORMS and _stands_alone(word) and len(found) < MAX_FOUND:
+            found.setdefault(normalize_name(word))
+    named = {normalize_name(one.name) for one in reading.names}
+    return tuple(form for form in found if form not in named)
 
 
 def query_entities(text: str) -> list[Entity]:

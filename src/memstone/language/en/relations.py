@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from memstone.language.en.entities import NamedText, entities_from_spotted, find_names, normalize_name
+from memstone.language.en.entities import NamedText, entities_from_spotted, find_names, normalize_name, possible_forms
 from memstone.language.en.names import KIN, PETS, NameSpan, is_addressed
 from memstone.model.memory import MAX_FOUND, NOTHING, USER, Entity, EntityFound, EntityType, Relation
 
@@ -116,11 +116,12 @@ def found_in(text: str, speaker: str = USER) -> EntityFound:
     Pure, and made to be called before a transaction: nothing but the text decides.
     """
     reading = find_names(text)
+    possible = possible_forms(reading)
     if not reading.names:
-        return NOTHING
+        return EntityFound(possible=possible) if possible else NOTHING
     named = entities_from_spotted(reading.names)
     relations = _extract_relations(reading, named, speaker)
-    return EntityFound(_with_speaker(_spoken_of(reading, named, relations), relations, speaker), relations)
+    return EntityFound(_with_speaker(_spoken_of(reading, named, relations), relations, speaker), relations, possible)
 
 
 def _spoken_of(reading: NamedText, named: list[Entity], relations: Iterable[Relation]) -> list[Entity]:

@@ -26,6 +26,7 @@ from memstone.server.observe import log
 
 
 _OK: Final = 200
+_REFUSED_KEY: Final = (401, 403)
 
 About: TypeAlias = Callable[[GatewayChat], dict[str, str]]
 """What headers say about a chat, once it is known: a service may refuse in a later round what memory has added."""
@@ -86,7 +87,7 @@ async def relay_full_answer(
     headers = {**headers_for_caller(response), **about(exchange)}
     reply = changed or (_parse_object(body) if response.status_code == _OK else None)
     if reply is None:
-        return Response(body, response.status_code, headers)
+        return Response(_explain_refused_key(response, body), response.status_code, headers)
     answer = _read_reply(exchange, reply)
     exchange.cache_block(answer.id)
     await exchange.store_answer(answer.full_text, tasks)
@@ -94,6 +95,16 @@ async def relay_full_answer(
         reply, changed = {**reply, "memories": exchange.memories()}, reply
     # in ASCII, in which everything can be written that could be read: half a character, and what is no number
     return Response(body if changed is None else json.dumps(reply), response.status_code, headers)
+
+
+def _explain_refused_key(response: httpx2.Response, body: bytes) -> bytes:
+    """Return the body of a refusal; where a key was refused, its message says whose: the caller's own was accepted."""
+    refusal = _parse_object(body) if response.status_code in _REFUSED_KEY else None
+    error = refusal.get("error") if refusal else None
+    if refusal is None or not isinstance(error, dict) or not isinstance(error.get("message"), str):
+        return body
+    whose = f"the upstream {response.request.url.host} refused the key it was sent; the key of this service is valid"
+    return json.dumps({**refusal, "error": {**error, "message": f"{error['message']} ({whose})"}}).encode()
 
 
 async def relay_stream(

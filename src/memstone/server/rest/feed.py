@@ -41,10 +41,15 @@ _STREAM: Final[dict[int | str, dict[str, Any]]] = {
 
 @router.get("", response_model=answer_form("EventFeed"))
 async def list_events(
-    caller: Reader, named: Reach, after: After = 0, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
+    caller: Reader,
+    named: Reach,
+    after: After = 0,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+    newest_first: Annotated[bool, Query(description="the latest first; a cursor leads further into the past")] = False,
 ) -> Any:
     """List what happened after a cursor, oldest first; without a user, for everybody the key has access to."""
-    return await caller.memory.review.events(after, limit=limit, **resolve_scope(caller, named.as_dict()))
+    scope = resolve_scope(caller, named.as_dict())
+    return await caller.memory.review.events(after, limit=limit, newest_first=newest_first, **scope)
 
 
 @router.get("/stream", responses=_STREAM, response_class=StreamingResponse)

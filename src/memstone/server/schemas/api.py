@@ -270,6 +270,14 @@ class VectorStoreStatus(EngineStatusPart):
     signature: str | None = None
     active_signature: str | None = None
     needs_reindex: bool | None = None
+    lag: int | None = None
+
+
+class GraphStoreStatus(EngineStatusPart):
+    """Where entities and relations are, and how many changes a graph database has not seen yet."""
+
+    backend: str
+    pending: int
 
 
 class EngineStatus(ApiAnswer):
@@ -278,6 +286,7 @@ class EngineStatus(ApiAnswer):
     keyword: KeywordStatus
     embedding: EmbeddingStatus
     vector_store: VectorStoreStatus
+    graph_store: GraphStoreStatus
     qdrant: EngineStatusPart
     rerank: ModelStatus
     llm: ModelStatus

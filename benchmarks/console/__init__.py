@@ -1,0 +1,1 @@
+"""How much the pages of the console cost a server."""

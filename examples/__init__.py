@@ -1,0 +1,1 @@
+"""Programs around Memstone, small enough to copy and change."""

@@ -1,0 +1,1 @@
+"""Graph databases, filled from the ledger."""

@@ -1,0 +1,23 @@
+"""Memstone inside frameworks for agents: one module each, which imports its framework only when you import it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from memstone.async_client import AsyncClient
+from memstone.async_memory import AsyncMemory
+from memstone.client import Client
+from memstone.memory import Memory
+
+AnyMemory: TypeAlias = AsyncMemory | AsyncClient | Memory | Client
+"""A memory in this process or in a service, for asyncio or blocking."""
+
+
+async def call_method(method: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Call a method of any memory from a coroutine: a blocking one runs in a thread."""
+    if inspect.iscoroutinefunction(method):
+        return await method(*args, **options)
+    return await asyncio.to_thread(method, *args, **options)

@@ -1,0 +1,10 @@
+// A one-time link holds its secret behind the #, which browsers never send. Take it out of the address and post it.
+const secret = location.hash.slice(1);
+if (secret) {
+  history.replaceState(null, "", location.pathname + location.search);
+  const form = document.querySelector("#by-link");
+  form.elements.link.value = secret;
+  form.hidden = false;
+  document.querySelector("#by-hand").hidden = true;
+  form.requestSubmit();
+}
