@@ -61,6 +61,9 @@ export class BackendError extends MemstoneError {}
 /** The vector store failed. */
 export class VectorStoreError extends BackendError {}
 
+/** The graph database failed. */
+export class GraphStoreError extends BackendError {}
+
 /** The service cannot be reached; `retry_after` is how many seconds it asks to wait, if it does. */
 export class BackendUnavailable extends BackendError {}
 
@@ -121,6 +124,9 @@ export class StorageFull extends StorageError {}
 /** Another process held the write lock for too long. */
 export class StorageBusy extends StorageError {}
 
+/** The key of an encrypted store is missing or wrong, or the store is not encrypted as configured. */
+export class EncryptionError extends StorageError {}
+
 /** The file is damaged, or is not a Memstone database. */
 export class Corrupted extends StorageError {}
 
@@ -145,6 +151,7 @@ export const ERRORS: Record<string, typeof MemstoneError> = {
   quota_exceeded: QuotaExceeded,
   backend: BackendError,
   vector_store: VectorStoreError,
+  graph_store: GraphStoreError,
   backend_unavailable: BackendUnavailable,
   backend_timeout: BackendTimeout,
   backend_rejected: BackendRejected,
@@ -165,5 +172,6 @@ export const ERRORS: Record<string, typeof MemstoneError> = {
   storage_read_only: StorageReadOnly,
   storage_full: StorageFull,
   storage_busy: StorageBusy,
+  encryption: EncryptionError,
   corrupted: Corrupted,
 };

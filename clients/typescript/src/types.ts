@@ -250,6 +250,12 @@ export interface BackfillResult {
   results: BackfillItem[];
 }
 
+/** How a backup is encrypted. */
+export interface BackupEncryption {
+  cipher: string;
+  key: string;
+}
+
 /** What became of a backup. Where it lies only the operator learns. */
 export interface BackupErasure {
   path?: string;
@@ -277,6 +283,7 @@ export interface BackupResult {
   columns?: Record<string, string[]>;
   tenant?: string | null;
   rewritten?: boolean;
+  encryption?: BackupEncryption;
   path: string;
   key_place: string;
 }
@@ -631,11 +638,23 @@ export interface EmbeddingStatus {
   error?: string | null;
 }
 
+/** What is encrypted on disk; the fields after the first two are there if `store.encryption_key` is set. */
+export interface EncryptionStatus {
+  state: "encrypted" | "plain" | "memory" | "server";
+  files: boolean;
+  cipher?: string;
+  key_place?: string;
+  key?: string | null;
+  former_keys?: number;
+  rotation_due?: boolean;
+}
+
 /** What the engine is made of. */
 export interface EngineInfo {
   keyword: KeywordPart;
   embedding: EmbeddingPart;
   vector_store: VectorPart;
+  graph_store: GraphPart;
   rerank: ModelPart;
   llm: ModelPart;
 }
@@ -645,6 +664,7 @@ export interface EngineStatus {
   keyword: KeywordStatus;
   embedding: EmbeddingStatus;
   vectorStore: VectorStoreStatus;
+  graphStore: GraphStoreStatus;
   qdrant: EngineStatusPart;
   rerank: ModelStatus;
   llm: ModelStatus;
@@ -898,6 +918,7 @@ export interface ErasureCheck {
   ok: boolean;
   pending?: boolean;
   points_left?: number;
+  entities_left?: number;
   copies?: BackupErasure[];
   left?: Record<string, number>;
   pieces?: number;
@@ -1088,6 +1109,45 @@ export interface GetAllForm {
   counts?: boolean;
 }
 
+/** What `graph.check` takes. */
+export interface GraphCheckForm {
+  repair?: boolean;
+}
+
+/** How much a graph holds. */
+export interface GraphFigures {
+  entities: number;
+  mentions: number;
+  relations: number;
+}
+
+/** Where entities and relations are: in the ledger alone (`local`), or in a graph database as well. */
+export interface GraphPart {
+  available: boolean;
+  reason: string | null;
+  backend: "local" | "external";
+  pending: number;
+}
+
+/** How the graph database compares with the ledger. */
+export interface GraphReport {
+  backend: "local" | "external";
+  agrees: boolean;
+  pending: number;
+  ledger: GraphFigures;
+  mirror: GraphFigures | null;
+  repaired: "filled" | "rebuilt" | null;
+  named: number;
+}
+
+/** Where entities and relations are, and how many changes a graph database has not seen yet. */
+export interface GraphStoreStatus {
+  available: boolean;
+  reason: string | null;
+  backend: string;
+  pending: number;
+}
+
 /** Whether something could be stored and found again. */
 export interface HealthProbe {
   ok: boolean;
@@ -1184,6 +1244,7 @@ export interface ImportResult {
   stored: number;
   known: number;
   quarantined: number;
+  approved: number;
   turns: number;
   facts: number;
   episodes: number;
@@ -1903,6 +1964,7 @@ export interface RefreshResult {
   indexed: number;
   failed: number;
   dropped: number;
+  sent: number;
   refreshed: number;
 }
 
@@ -1917,6 +1979,7 @@ export interface ReindexResult {
   indexed: number;
   failed: number;
   dropped: number;
+  sent: number;
 }
 
 /** Whether it goes on in the background now, and how many memories wait for a vector. */
@@ -2290,6 +2353,7 @@ export interface StoreCheck {
   schema: number;
   latest_schema: number;
   bytes: number;
+  encryption: EncryptionStatus;
   sqlite?: string;
   journal?: string;
   integrity?: string[];
@@ -2526,6 +2590,7 @@ export interface VectorPart {
   signature?: string;
   active_signature?: string | null;
   needs_reindex?: boolean;
+  lag?: number;
 }
 
 /** A vector, whose nearest are wanted. */
@@ -2554,6 +2619,7 @@ export interface VectorStoreStatus {
   signature?: string | null;
   activeSignature?: string | null;
   needsReindex?: boolean | null;
+  lag?: number | null;
 }
 
 /** What became of a vector that was taken from a user. */

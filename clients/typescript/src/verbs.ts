@@ -56,6 +56,7 @@ export const ROUTES = {
   "profile.preview_search": { method: "POST", path: "/v1/memories/search/preview", repeatable: true },
   "graph.entities": { method: "POST", path: "/v1/entities", repeatable: true },
   "graph.relations": { method: "GET", path: "/v1/relations", repeatable: true },
+  "graph.check": { method: "POST", path: "/v1/admin/graph", repeatable: true, long: true },
   "sharing.share": { method: "POST", path: "/v1/console/memories/{memory_id}/share" },
   "sharing.unshare": { method: "POST", path: "/v1/console/memories/{memory_id}/unshare" },
   "sharing.replace": { method: "POST", path: "/v1/memories/{memory_id}/replace" },
@@ -187,7 +188,7 @@ export class ReviewVerbs {
   }
 
   /** List what happened in a scope, or with `everybody` in all, after a cursor; oldest first. */
-  events(after?: number, options: { limit?: number; user_id?: string; agent_id?: string; run_id?: string; everybody?: boolean; } = {}): Promise<types.EventFeed> {
+  events(after?: number, options: { limit?: number; user_id?: string; agent_id?: string; run_id?: string; everybody?: boolean; newest_first?: boolean; } = {}): Promise<types.EventFeed> {
     return this.link.call(ROUTES["review.events"], { after: after, ...options }) as Promise<types.EventFeed>;
   }
 
@@ -290,6 +291,11 @@ export class GraphVerbs {
   /** List how people and things are related, newest first; `valid_to` marks what no longer holds. */
   relations(options: { user_id?: string | number; agent_id?: string | number; run_id?: string | number; limit?: number; offset?: number; } = {}): Promise<types.RelationList> {
     return this.link.call(ROUTES["graph.relations"], { ...options }) as Promise<types.RelationList>;
+  }
+
+  /** Compare the graph database with the ledger; `repair` fills in what is missing, or builds it again. */
+  check(options: { repair?: boolean; } = {}): Promise<types.GraphReport> {
+    return this.link.call(ROUTES["graph.check"], { ...options }) as Promise<types.GraphReport>;
   }
 
 }
@@ -420,7 +426,7 @@ export class AgentVerbs {
     return this.link.call(ROUTES["agents.save"], { agent_id: agentId, ...options }) as Promise<types.AgentItem>;
   }
 
-  /** Remove an agent with its memories, vectors, queued work and settings. */
+  /** Remove an agent with its memories, queued work and settings. */
   delete(agentId: string, options: { dry_run?: boolean; } = {}): Promise<types.AgentDeletion> {
     return this.link.call(ROUTES["agents.delete"], { agent_id: agentId, ...options }) as Promise<types.AgentDeletion>;
   }
