@@ -103,14 +103,14 @@ _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\],:]|[^\
 
 
 @dataclass(frozen=True, slots=True)
-class _Token:
+class _JsonToken:
     text: str
     start: int
     end: int
 
 
-def _tokens(text: str) -> list[_Token]:
-    found = (_Token(one[0], one.start(), one.end()) for one in _TOKEN.finditer(text))
+def _tokens(text: str) -> list[_JsonToken]:
+    found = (_JsonToken(one[0], one.start(), one.end()) for one in _TOKEN.finditer(text))
     return [token for token in found if not token.text.startswith(("//", "/*"))]
 
 
@@ -134,7 +134,7 @@ class _Member:
     last: int
 
 
-def _members(tokens: Sequence[_Token], opening: int) -> tuple[list[_Member], int]:
+def _members(tokens: Sequence[_JsonToken], opening: int) -> tuple[list[_Member], int]:
     """Return the members of the object that opens at a token, and the token that closes it."""
     found, at = list[_Member](), opening + 1
     while tokens[at].text != "}":
@@ -147,7 +147,7 @@ def _members(tokens: Sequence[_Token], opening: int) -> tuple[list[_Member], int
     return found, at
 
 
-def _value_end(tokens: Sequence[_Token], at: int) -> int:
+def _value_end(tokens: Sequence[_JsonToken], at: int) -> int:
     depth = 0
     while True:
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(tokens[at].text, 0)
@@ -182,7 +182,7 @@ def _change_json(text: str, path: Sequence[str], value: dict[str, Any] | None) -
 
 def _insert_member(
     text: str,
-    tokens: Sequence[_Token],
+    tokens: Sequence[_JsonToken],
     braces: tuple[int, int],
     members: Sequence[_Member],
     path: Sequence[str],
@@ -212,13 +212,13 @@ def _line_end(text: str, place: int) -> int:
     return place + len(rest.rstrip()) if rest.strip().startswith("//") else place
 
 
-def _replace_value(text: str, tokens: Sequence[_Token], member: _Member, value: dict[str, Any], depth: int) -> str:
+def _replace_value(text: str, tokens: Sequence[_JsonToken], member: _Member, value: dict[str, Any], depth: int) -> str:
     inner = _indent_at(text, tokens[member.first].start) or _INDENT * (depth + 1)
     start, end = tokens[member.first + 2].start, tokens[member.last].end
     return f"{text[:start]}{_dump(value, inner)}{text[end:]}"
 
 
-def _remove_member(text: str, tokens: Sequence[_Token], members: Sequence[_Member], member: _Member) -> str:
+def _remove_member(text: str, tokens: Sequence[_JsonToken], members: Sequence[_Member], member: _Member) -> str:
     """Return the text without a member, the comma that belonged to it, and the line it leaves empty."""
     start, end = tokens[member.first].start, tokens[member.last].end
     following, comma = tokens[member.last + 1], tokens[member.first - 1]

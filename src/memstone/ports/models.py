@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from memstone.model.memory import Vector
 
@@ -178,4 +178,31 @@ class PairReader(Protocol):
 
     async def read(self, pairs: Sequence[tuple[str, str]], task: str) -> Any:
         """Return a row of numbers for each pair, as a 2-d float32 array; what they mean is the task's own."""
+        ...
+
+
+# --- what models without a name of their own are told apart by --------------------------------------------------------
+
+
+NUMBER: Final = "~"
+"""Stands before the number of a second model of the same name."""
+
+
+class Sample(NamedTuple):
+    """A text, and the vector that was made of it under the name of a model; '' where none was found."""
+
+    model: str
+    dim: int
+    text: str = ""
+    vector: bytes = b""
+
+
+@runtime_checkable
+class UnnamedEmbedder(Protocol):
+    """An embedder that only knows what its model was called by whoever wrote it down, such as a function."""
+
+    model: str
+
+    def known_as(self, samples: Sequence[Sample]) -> None:
+        """Be shown what was made in a store under names like its own, the one in use first, before it is asked."""
         ...

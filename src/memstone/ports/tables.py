@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, overload
 
 from memstone.model.age import MemoryAge, Older
 from memstone.model.event import Event, EventFilter
@@ -578,31 +578,4 @@ class RowsByOwner(Protocol):
 
     async def hand_back(self, table: str, ids: list[str], old: Scope) -> None:
         """Let these rows have the ids that a scope names."""
-        ...
-
-
-# --- what models without a name of their own are told apart by --------------------------------------------------------
-
-
-NUMBER: Final = "~"
-"""Stands before the number of a second model of the same name."""
-
-
-class Sample(NamedTuple):
-    """A text, and the vector that was made of it under the name of a model; '' where none was found."""
-
-    model: str
-    dim: int
-    text: str = ""
-    vector: bytes = b""
-
-
-@runtime_checkable
-class UnnamedEmbedder(Protocol):
-    """An embedder that only knows what its model was called by whoever wrote it down, such as a function."""
-
-    model: str
-
-    def known_as(self, samples: Sequence[Sample]) -> None:
-        """Be shown what was made in a store under names like its own, the one in use first, before it is asked."""
         ...

@@ -13,7 +13,7 @@ from memstone.adapters.forks import ForkSafeLock
 from memstone.errors import DimensionMismatch, EmbeddingError, EmbeddingReason, MemstoneError
 from memstone.model.functions import is_async
 from memstone.ports.io import Io
-from memstone.ports.tables import NUMBER, Sample
+from memstone.ports.models import NUMBER, Sample
 
 if TYPE_CHECKING:
     from memstone.adapters.embed.remote import Rows

@@ -20,7 +20,7 @@ from memstone.model.memory import Record
 from memstone.model.query import And
 from memstone.model.scope import Scope
 from memstone.ports.ledger import IndexInfo, Tx, Work
-from memstone.ports.tables import NUMBER, Sample, UnnamedEmbedder
+from memstone.ports.models import NUMBER, Sample, UnnamedEmbedder
 
 if TYPE_CHECKING:
     from memstone.results import ReindexResult
