@@ -1,28 +1,33 @@
 """Run the system tests and write what happened to ``docs/test-system.md``.
 
-The table names the commit and the Python it was made with, and has a row for every group (test file).
+The table has a row for every group (test file), which names the commit it ran at. Arguments go to pytest: with a folder
+or a file, only its groups run, and the rows of the others stay as they are.
 """
 
 from __future__ import annotations
 
 import platform
+import re
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "test-system.md"
 OUTCOMES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
+_ROW: Final = re.compile(r"^\| ([\w.]+) \| \d+ \| (\d+) \| (\d+) \| (\d+) \| ([\d.]+) \| ([\w +]+) \|$", re.MULTILINE)
 
 
 @dataclass(slots=True)
 class Group:
-    """The outcomes of the tests of one file."""
+    """The outcomes of the tests of one file, at one commit."""
 
     name: str
+    commit: str = ""
     passed: int = 0
     failed: int = 0
     skipped: int = 0
@@ -31,22 +36,37 @@ class Group:
     def row(self) -> str:
         """Return its row of the table."""
         tests = self.passed + self.failed + self.skipped
-        return f"| {self.name} | {tests} | {self.passed} | {self.failed} | {self.skipped} | {self.seconds:.1f} |"
+        counts = f"{tests} | {self.passed} | {self.failed} | {self.skipped} | {self.seconds:.1f}"
+        return f"| {self.name} | {counts} | {self.commit} |"
 
 
-def groups(junit: str) -> list[Group]:
+def groups(junit: str, commit: str) -> list[Group]:
     """Return the groups of a JUnit report, by name."""
     found: dict[str, Group] = {}
     for case in ET.fromstring(junit).iter("testcase"):  # noqa: S314 - written by our own pytest a moment ago
         name = case.get("classname", "").removeprefix("tests.")
-        group = found.setdefault(name, Group(name))
+        group = found.setdefault(name, Group(name, commit))
         outcome = next((OUTCOMES[child.tag] for child in case if child.tag in OUTCOMES), "passed")
         setattr(group, outcome, getattr(group, outcome) + 1)
         group.seconds += float(case.get("time", "0"))
     return [found[name] for name in sorted(found)]
 
 
-def markdown(measured: list[Group], commit: str) -> str:
+def read_page(page: str) -> list[Group]:
+    """Return the groups that a page has rows for."""
+    return [
+        Group(name, commit, int(passed), int(failed), int(skipped), float(seconds))
+        for name, passed, failed, skipped, seconds, commit in _ROW.findall(page)
+    ]
+
+
+def merge_groups(before: list[Group], measured: list[Group]) -> list[Group]:
+    """Return all groups by name, each as it was measured last."""
+    newest = {group.name: group for group in [*before, *measured]}
+    return [newest[name] for name in sorted(newest)]
+
+
+def markdown(measured: list[Group]) -> str:
     """Return the whole page."""
     total = Group("**all**")
     for group in measured:
@@ -58,12 +78,12 @@ def markdown(measured: list[Group], commit: str) -> str:
         [
             "# System tests",
             "",
-            "Written by `make test-system`; do not edit.",
+            "Written by `make test-system`; do not edit. A `+` behind a commit means that files differed from it.",
             "",
-            f"Commit {commit}, Python {platform.python_version()}, {platform.system()} {platform.machine()}.",
+            f"Python {platform.python_version()}, {platform.system()} {platform.machine()}.",
             "",
-            "| group | tests | passed | failed | skipped | seconds |",
-            "|---|---:|---:|---:|---:|---:|",
+            "| group | tests | passed | failed | skipped | seconds | commit |",
+            "|---|---:|---:|---:|---:|---:|---|",
             *(group.row() for group in [*measured, total]),
             "",
         ]
@@ -72,8 +92,9 @@ def markdown(measured: list[Group], commit: str) -> str:
 
 def commit_name() -> str:
     """Return the commit that is checked out, and whether files differ from it."""
-    sha = _git("rev-parse", "--short=12", "HEAD") or "unknown"
-    return f"{sha} with local changes" if _git("status", "--porcelain", "--", ".", ":!benchmarks/results") else sha
+    sha = _git("rev-parse", "--short=8", "HEAD") or "unknown"
+    changed = _git("status", "--porcelain", "--", ".", ":!benchmarks/results", ":!docs/test-system.md")
+    return f"{sha}+" if changed else sha
 
 
 def _git(*arguments: str) -> str:
@@ -93,8 +114,10 @@ def main() -> int:
         code = subprocess.run(command, cwd=ROOT, check=False).returncode
         if not junit.exists():
             return code or 1
-        page = markdown(groups(junit.read_text(encoding="utf-8")), commit)
-    TARGET.parent.mkdir(exist_ok=True)
+        measured = groups(junit.read_text(encoding="utf-8"), commit)
+    if sys.argv[1:] and TARGET.exists():
+        measured = merge_groups(read_page(TARGET.read_text(encoding="utf-8")), measured)
+    page = markdown(measured)
     TARGET.write_text(page, encoding="utf-8")
     print(page)
     return code

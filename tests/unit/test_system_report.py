@@ -12,7 +12,7 @@ JUNIT = """<testsuites><testsuite>
 
 
 def test_outcomes_are_counted_by_group() -> None:
-    first, second = system_report.groups(JUNIT)
+    first, second = system_report.groups(JUNIT, "abc123")
     assert (first.name, first.passed, first.failed, first.skipped, first.seconds) == ("system.test_a", 0, 2, 0, 0.5)
     assert (second.name, second.passed, second.failed, second.skipped, second.seconds) == (
         "system.test_b",
@@ -24,7 +24,16 @@ def test_outcomes_are_counted_by_group() -> None:
 
 
 def test_the_page_names_the_commit_and_adds_up() -> None:
-    page = system_report.markdown(system_report.groups(JUNIT), "abc123")
-    assert "Commit abc123, Python 3." in page
-    assert "| system.test_b | 3 | 2 | 0 | 1 | 3.5 |" in page
-    assert "| **all** | 5 | 2 | 2 | 1 | 4.0 |" in page
+    page = system_report.markdown(system_report.groups(JUNIT, "abc123"))
+    assert "| system.test_b | 3 | 2 | 0 | 1 | 3.5 | abc123 |" in page
+    assert "| **all** | 5 | 2 | 2 | 1 | 4.0 |  |" in page
+
+
+def test_a_group_that_ran_alone_replaces_its_own_row_only() -> None:
+    page = system_report.markdown(system_report.groups(JUNIT, "abc123+"))
+    again = system_report.Group("system.test_a", "def456", passed=2, seconds=0.25)
+    merged = system_report.merge_groups(system_report.read_page(page), [again])
+    assert [group.row() for group in merged] == [
+        "| system.test_a | 2 | 2 | 0 | 0 | 0.2 | def456 |",
+        "| system.test_b | 3 | 2 | 0 | 1 | 3.5 | abc123+ |",
+    ]
