@@ -139,7 +139,7 @@ class AdaptedNetwork(Network):
         if f"{layer}.{place}.a" not in self._deltas:
             return own
         full = own.weights * own.scale  # in place from here: fresh memory for each step would take half of the time
-        full += self._deltas[f"{layer}.{place}.a"] @ self._deltas[f"{layer}.{place}.b"]
+        full += multiply_matrices(self._deltas[f"{layer}.{place}.a"], self._deltas[f"{layer}.{place}.b"])
         scale = np.maximum(full.max(axis=0), -full.min(axis=0)) / _LARGEST
         full /= scale
         np.rint(full, out=full)
