@@ -234,8 +234,11 @@ def measure(wheel: str, model: str, times: int) -> Iterator[tuple[str, str]]:
         ("an MCP tool in use", tool_in_use, "[mcp,server]", None),
     )
     for title, goal, extras, peer in goals:
-        ways = [partial(reach, install, wheel, extras, goal) for install in (from_wheel, from_clone)]
-        taken = [[stopwatch(way, model) for way in (*ways, *([peer] if peer else []))] for _ in range(times)]
+        ways: list[Callable[[Newcomer], None]] = [
+            partial(reach, install, wheel, extras, goal) for install in (from_wheel, from_clone)
+        ]
+        ways += [peer] if peer else []
+        taken = [[stopwatch(way, model) for way in ways] for _ in range(times)]
         cells = ["{:.0f} s, {} commands".format(*min(column)) for column in zip(*taken, strict=True)]
         print(title, taken, flush=True)
         yield title, " | ".join([*cells, *([] if peer else ["not in its package"])])
