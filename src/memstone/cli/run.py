@@ -77,7 +77,7 @@ _GROUPS: Final = {
         *("users", "identity", "episodes", "entities", "relations", "agents"),
         *("share", "unshare", "replace", "reassign"),
     ),
-    "Your data": ("export", "import", "backup", "restore", "copy", "redact", "erase"),
+    "Your data": ("export", "import", "backup", "restore", "copy", "redact", "erase", "encryption"),
     "Settings and access": ("settings", "pause", "resume", "models", "instructions", "keys", "accounts"),
     "Operation": (
         *("mcp", "worker", "jobs", "flush", "consolidate", "summarize"),

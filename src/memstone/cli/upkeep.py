@@ -348,7 +348,7 @@ _MARKS: Final = {"ok": "good", "warn": "warn", "fail": "bad"}
 )
 @for_store
 def reindex(arguments: Arguments, drop_from: str | None) -> int:
-    """Build the vectors for the configured embedder, and fill the configured vector store.
+    """Build the vectors for the configured embedder and store.
 
     Every memory gets a vector, then the vectors of other embedders are dropped. You need this after changing the
     embedder. A separate vector store is filled then. Searches keep working meanwhile, and an interrupted run continues
