@@ -33,6 +33,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("graph", "neo4j"): ("memstone.adapters.graph.neo4j:Neo4jStore", "neo4j"),
     ("graph", "falkordb"): ("memstone.adapters.graph.falkordb:FalkorDbStore", "falkordb"),
     ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
+    ("embedder", "multilingual"): ("memstone.adapters.embed.multilingual:MultilingualEmbedder", "multilingual"),
     ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
     ("embedder", "ollama"): ("memstone.adapters.embed.ollama:OllamaEmbedder", ""),
     ("embedder", "azure_openai"): ("memstone.adapters.embed.azure:AzureOpenAiEmbedder", ""),

