@@ -148,6 +148,12 @@ class Console:
         request.state.caller = caller
         return Visit(request, self, session, caller, token)
 
+    def expire_figures(self, tenant_id: str) -> None:
+        """Let the figures of a tenant be counted again: whoever changes something sees it counted."""
+        for place, (_, figures) in list(self.figures.items()):
+            if place[0].tenant_id == tenant_id:
+                self.figures[place] = 0.0, figures
+
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page; also for somebody who is not signed in."""
         shared = {"visit": None, "version": memstone.__version__, "theme": theme_of(request), "title": "", "nav": ()}
@@ -376,7 +382,6 @@ async def _answer(route: PageRoute, request: Request) -> Response:
             visit.caller.needs_tenant()
         if route.method != "GET":
             await visit.check_form()
-            visit.console.figures.clear()  # whoever changes something sees it counted
         return await route.handler(visit, **request.path_params)
     except MemstoneError as error:
         return error_page(request, error, visit)
@@ -386,6 +391,8 @@ async def _answer(route: PageRoute, request: Request) -> Response:
     finally:
         if visit is not None:
             await visit.form.close()
+            if route.method != "GET" and route.verb is not Verb.READ:
+                visit.console.expire_figures(visit.caller.bounds.tenant_id)
 
 
 def error_page(request: Request, error: MemstoneError, visit: Visit | None = None) -> Response:
