@@ -238,8 +238,7 @@ class Visit:
     @property
     def here(self) -> str:
         """The address of this page, without what it says only once."""
-        url = self.request.url
-        return _without_parameter(f"{url.path}?{url.query}" if url.query else url.path, "toast")
+        return address_of(self.request)
 
     @property
     def is_htmx(self) -> bool:
@@ -326,6 +325,12 @@ class Visit:
         """Return where the visitor may go."""
         items = self.console.navigation
         return [one for one in items if self.can(one.verb) and (self.sees_everybody or not one.tenant)]
+
+
+def address_of(request: Request) -> str:
+    """Return the address of a page within the service, without what it says only once."""
+    url = request.url
+    return _without_parameter(f"{url.path}?{url.query}" if url.query else url.path, "toast")
 
 
 def _without_parameter(path: str, name: str) -> str:
@@ -442,7 +447,8 @@ def _what_to_do(status: HTTPStatus) -> str:
 
 def sign_in_page(request: Request, *, problem: str = "", hint: str = "", status: int = 200) -> Response:
     """Return the page where people sign in; where they wanted to go they are led afterwards."""
-    here = request.url.path if request.method == "GET" and request.url.path != SIGN_IN else "/"
+    is_page = request.method == "GET" and request.url.path != SIGN_IN
+    here = address_of(request) if is_page else "/"
     wanted = request.query_params.get("next") or here
     values = {"problem": problem, "hint": hint, "next": local_path(wanted), "toast": None}
     page = console_of(request).render(request, "sign_in.html", int(status), title="Sign in", **values)
