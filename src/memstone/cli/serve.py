@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _FIRST_KEY: Final = "first"
 _DAY_MINUTES: Final = 24 * 60
+SIGN_IN_PATH: Final = "/console/sign-in"
 
 
 _UPSTREAM: Final = (
@@ -81,7 +83,8 @@ def serve(
             waiting.finish()
             address = f"http://{client_host(asked.server.host)}:{bound}"
             _print_startup_help(asked, ServiceAddress(address, for_user, key_file), token, visible, arguments)
-            _print_console_link(_override_address(asked, None, bound), link, open_browser=open_browser)
+            reached = _override_address(asked, None, bound)
+            _print_console_link(reached, link, console_command(arguments, reached), open_browser=open_browser)
 
         try:
             serve_app(announce)
@@ -205,7 +208,7 @@ def console(
         minutes = (7.0 if days is None else days) * _DAY_MINUTES if for_user else limits.link_minutes
         wanted = {"user_id": for_user, "minutes": minutes, "session_hours": limits.session_hours}
         link = make_link(memory, **wanted, read_only=read_only)
-    address = f"{url.rstrip('/')}/console/sign-in" if url else console_address(settings)
+    address = f"{url.rstrip('/')}{SIGN_IN_PATH}" if url else console_address(settings)
     full = f"{address}#{link.token}"
     if not arguments.print_json({"url": full, "code": link.code or None, "expires_at": link.expires_at}):
         print_line(full)
@@ -233,13 +236,27 @@ def _open_in_browser(address: str) -> None:
         print_note("no browser was found; open the link yourself")
 
 
-def _print_console_link(settings: Settings, link: ConsoleLink | None, *, open_browser: bool) -> None:
+def console_command(arguments: Arguments, settings: Settings) -> str:
+    """Return the command that makes another link to the console of this service, and of no other."""
+    configured = console_address(arguments.settings())
+    address = console_address(settings).removesuffix(SIGN_IN_PATH)
+    named = {
+        "--db": arguments.db,
+        "--config": arguments.config,
+        "--url": address if configured != address + SIGN_IN_PATH else None,
+    }
+    return shlex.join(["memstone", "console", *(part for pair in named.items() if pair[1] for part in pair if part)])
+
+
+def _print_console_link(
+    settings: Settings, link: ConsoleLink | None, another: str = "memstone console", *, open_browser: bool
+) -> None:
     """Print how to sign in to the console, and do it if asked to."""
     if link is None:
         return
     address = console_address(settings)
     minutes = f"{settings.server.console.link_minutes:g} minutes"
-    typed = f"Or open {address} and type the code {link.code}. For another link, run `memstone console`."
+    typed = f"Or open {address} and type the code {link.code}. For another link, run `{another}`."
     heading = f"Open the console, signed in, with this link. It works once, within {minutes}:"
     print_banner([BannerPart(heading, notes=(f"{address}#{link.token}", typed))])
     if open_browser:
@@ -248,7 +265,7 @@ def _print_console_link(settings: Settings, link: ConsoleLink | None, *, open_br
 
 def console_address(settings: Settings) -> str:
     """Return where people sign in to the console of a service with these settings."""
-    return f"http://{client_host(settings.server.host)}:{settings.server.port}/console/sign-in"
+    return f"http://{client_host(settings.server.host)}:{settings.server.port}{SIGN_IN_PATH}"
 
 
 class _KeyPrinter:

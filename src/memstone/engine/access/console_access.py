@@ -46,7 +46,7 @@ _LONGEST_LINK: Final = timedelta(days=365)
 _ENDED: Final = "this sign-in is no longer valid"
 USED_LINK: Final = "this link was already used, or has expired"
 WRONG_CODE: Final = "this code is wrong, was already used, or has expired"
-_NEW_LINK: Final = "run `memstone console` for a new one"
+_NEW_LINK: Final = "run `memstone console` for a new one, or ask whoever sent it to you"
 
 
 @dataclass(frozen=True, slots=True)
