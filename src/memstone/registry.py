@@ -1,4 +1,4 @@
-"""Adapters by name.
+"""Load adapters by name.
 
 Built-in names come from a table, so that nothing is scanned or imported before it is used. A name that is not in it is
 looked for among installed entry points (group ``memstone.<kind>``); ``package.module:Class`` always works.

@@ -1,4 +1,4 @@
-"""Other programs' configuration files: change one entry and leave everything else as it is, comments included.
+"""Change one entry in another program's configuration file; the rest stays as it is.
 
 A file is changed as text, and the result is read again: where anything but the one entry would differ, nothing is
 written.

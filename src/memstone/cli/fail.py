@@ -1,4 +1,4 @@
-"""What went wrong, as a message and an exit code."""
+"""Turn errors into messages and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``serve`` and ``keys``: the service, and who may ask it."""
+"""``serve`` and ``keys``: run the service, and manage its keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``add``: one call from request to answer. Whoever wants to know how memories are written reads this first.
+"""``add``: one call from request to answer. Read this first to see how memories are written.
 
 A request is let in unless memory is paused or full (``access/``). With ``infer=False`` its messages are stored as they
 are: drafted, embedded, committed. Else it is learned from: messages become turns, facts are extracted from them,

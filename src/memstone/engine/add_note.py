@@ -1,4 +1,4 @@
-"""What somebody asks to be remembered, in so many words: learned from, or else kept as it is."""
+"""Store what somebody explicitly asks to remember: learn from it, or else keep its words."""
 
 from __future__ import annotations
 

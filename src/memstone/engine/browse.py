@@ -1,4 +1,4 @@
-"""Looking through memories as a person does: pages, filters, words as they are typed, days, and who was shown what."""
+"""Browse memories as people do: pages, filters, search as you type, and who was shown what."""
 
 from __future__ import annotations
 

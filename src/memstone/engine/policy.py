@@ -1,4 +1,4 @@
-"""The policy that holds for a user, an agent, a session: what is stored for them, over what is configured.
+"""Resolve the policy for a user, an agent or a session from stored settings and configuration.
 
 ``tuned`` stands at the entry of every verb that depends on the policy (``Engine.add``, ``search``, ``context`` …) and
 of every conversation that is learned from, so no step below asks for a setting: it reads ``parts.policy``.

@@ -1,4 +1,4 @@
-"""What every step of the engine is handed: ports, policy, models, clocks, and what this process knows of the store."""
+"""What every step of the engine receives: ports, policy, models, clock and state."""
 
 from __future__ import annotations
 

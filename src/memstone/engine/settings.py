@@ -1,4 +1,4 @@
-"""``settings``, ``set_settings``, ``unset_settings``: what is stored for a tenant, a user or an agent."""
+"""``settings``, ``set_settings``, ``unset_settings``: settings of a tenant, a user or an agent."""
 
 from __future__ import annotations
 

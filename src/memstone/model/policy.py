@@ -1,4 +1,4 @@
-"""Values that differ by preset or by wish; never a code path."""
+"""Policies: values that differ by preset or by setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person who looks through memories asks of a store: pages in any order, words as they are typed, days."""
+"""Queries for people who browse memories: pages in any order, search as you type, days."""
 
 from __future__ import annotations
 

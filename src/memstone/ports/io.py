@@ -1,4 +1,4 @@
-"""The only seam that knows whether we block or await."""
+"""Waiting, time and observers: what differs between blocking and asyncio."""
 
 from __future__ import annotations
 

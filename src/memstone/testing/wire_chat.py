@@ -1,4 +1,4 @@
-"""Chat servers for ``WireServer`` in the dialects of several vendors, as these document them.
+"""Fake chat servers in the dialects of several vendors.
 
 Each checks what it is sent and is accepted by the vendor's own client. What they say is the same in every dialect::
 

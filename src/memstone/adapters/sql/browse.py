@@ -1,4 +1,4 @@
-"""Reads for people who look through memories. See ``memstone.ports.browse``."""
+"""Queries for people who browse memories. See ``memstone.ports.browse``."""
 
 from __future__ import annotations
 

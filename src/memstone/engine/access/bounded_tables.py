@@ -1,4 +1,4 @@
-"""Links within bounds: who may see what is never widened by somebody who does not reach them."""
+"""Link tables within bounds: a caller cannot show a memory to users outside them."""
 
 from __future__ import annotations
 

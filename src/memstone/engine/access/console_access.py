@@ -1,4 +1,4 @@
-"""Who is signed in to the console: one-time links, typed codes, and the sessions they open.
+"""Sign in to the console: one-time links, typed codes, and sessions.
 
 Nothing of a link, a code or a session stands in the store but its hash. Whose memory a personal link opens is part of
 the link itself, so that erasing a person leaves nothing of them here.

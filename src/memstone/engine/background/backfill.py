@@ -1,4 +1,4 @@
-"""``backfill``: memory of chats that were held before there was one."""
+"""``backfill``: learn from chats from before Memstone was used."""
 
 from __future__ import annotations
 

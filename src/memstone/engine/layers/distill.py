@@ -1,4 +1,4 @@
-"""A session becomes an episode, a few facts and, now and then, something about who the user is.
+"""Turn a session into an episode, a few facts, and parts of the user's identity.
 
 One question to a model brings all of it; without a model the most telling sentences are the episode, and rules find the
 facts. Only words of the user make a fact, whoever repeats them.

@@ -1,4 +1,4 @@
-"""The text about the user: made from what they told, made anew when that changes, and theirs to write.
+"""Write the narrative of a user, and rewrite it when its sources change.
 
 It is made of facts of the user's own words only, by a language model where there is one, else of the sentences of the
 facts. What the user wrote by hand is never overwritten unless that is asked for. A text that was imported is told on as

@@ -1,4 +1,4 @@
-"""Facts from turns: by the curator, by a language model when one is configured, or by both."""
+"""Extract facts from turns, with the curator, a language model, or both."""
 
 from __future__ import annotations
 

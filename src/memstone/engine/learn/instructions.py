@@ -1,4 +1,4 @@
-"""``suggest_instructions``: what to set for a use case; by a language model where there is one, else by rules."""
+"""``suggest_instructions``: suggest settings for a use case, with a model or by rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory is connected to: embedder, vector store and language models, each with a test of whether it works."""
+"""The page of embedder, vector store and language models, with a test of each."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def save_store(visit: Visit) -> Response:
     """Store where the external vector store is; it is used from the next start."""
     host, port, key = (visit.field(name).strip() for name in ("host", "port", "key"))
     if port and not (port.isascii() and port.isdigit()):
-        raise InvalidInput("the port must be a number", hint="Qdrant listens on 6333 unless it was told otherwise")
+        raise InvalidInput("the port must be a number", hint="Qdrant's default port is 6333")
     wanted: dict[str, Any] = {"enabled": visit.field("enabled") == "on", "host": host, "port": int(port or 6_333)}
     wanted["collection"] = visit.field("collection").strip() or "omniroute_memory"
     if key:

@@ -1,4 +1,4 @@
-"""The list of memories: search as you type, filter, sort, act upon many, add, edit, export and import."""
+"""The list of memories: search, filter, change many, add, export and import."""
 
 from __future__ import annotations
 

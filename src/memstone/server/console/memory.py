@@ -1,4 +1,4 @@
-"""The page of one memory: its text and versions, where it comes from, why it changed, and who was shown it."""
+"""The page of one memory: text, versions, origin, history, and who was shown it."""
 
 from __future__ import annotations
 

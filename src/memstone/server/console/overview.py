@@ -1,4 +1,4 @@
-"""The first page: how much is known, what happened lately, whether everything works, and how to connect."""
+"""The overview page: counts, recent activity, health, and how to connect."""
 
 from __future__ import annotations
 

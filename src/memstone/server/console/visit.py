@@ -1,4 +1,4 @@
-"""One request to the console: who is signed in, what they may do, what they sent, and how they are answered.
+"""One request to the console: who is signed in, what they may do, and the answer.
 
 A page is a function that takes a ``Visit``. ``Pages`` admits whoever calls it, checks the permission that the page
 declares and the token of its form, and answers every error with a page that says what to do.
