@@ -99,7 +99,7 @@ def _without_entry(values: dict[str, Any], path: Sequence[str]) -> dict[str, Any
 # --- JSON, with comments and trailing commas as editors allow them ----------------------------------------------------
 
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\],:]|[^\s{}\[\],:"/]+', re.DOTALL)
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|[{}\[\],:]|[^\s{}\[\],:"/]+', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +245,7 @@ def _dump(value: Any, indent: str) -> str:
 # --- TOML -------------------------------------------------------------------------------------------------------------
 
 
-_HEADER: Final = re.compile(r"^\s*\[+\s*(?P<name>[^\]]+?)\s*\]+\s*(#.*)?$")
+_HEADER: Final = re.compile(r"^\s*+\[++(?P<name>[^\]]++)\]++\s*+(#.*)?$")
 
 
 def _change_toml(text: str, path: Sequence[str], value: dict[str, Any] | None) -> str:
