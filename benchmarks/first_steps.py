@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -101,8 +102,11 @@ class Newcomer:
             try:
                 assert service.stdout is not None
                 lines: list[str] = []
-                while not any("import Client" in line for line in lines):
-                    lines.append(service.stdout.readline().rstrip("\n"))
+                while not any("type the code" in line for line in lines):
+                    line = service.stdout.readline()
+                    if not line:
+                        raise RuntimeError("\n".join([command, *lines]))
+                    lines.append(line.rstrip("\n"))
                 yield lines
             finally:
                 service.terminate()
@@ -152,6 +156,17 @@ def tool_in_use(newcomer: Newcomer) -> None:
     )
     (newcomer.home / "assistant.py").write_text(code, encoding="utf-8")
     assert "Oslo" in newcomer.type("env/bin/python assistant.py", counts=0)
+
+
+def console(newcomer: Newcomer) -> None:
+    """Start the service and sign in to its console with the code it prints."""
+    with newcomer.keep_running("env/bin/memstone serve --port 8479") as lines:
+        found = re.search(r"open (\S+) and type the code ([A-Z0-9-]+)", "\n".join(lines))
+        assert found is not None
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(found[1], data=f"code={found[2]}".encode()) as page:
+            assert "Overview" in page.read().decode()
+    newcomer.commands += 1  # opening the link
 
 
 def peer_config(model: str) -> str:
@@ -232,6 +247,7 @@ def measure(wheel: str, model: str, times: int) -> Iterator[tuple[str, str]]:
         ("first memory", first_memory, "", peer_memory),
         ("an OpenAI client that remembers", remembering_client, "[server]", peer_client),
         ("an MCP tool in use", tool_in_use, "[mcp,server]", None),
+        ("a console in the browser", console, "[server]", None),
     )
     for title, goal, extras, peer in goals:
         ways: list[Callable[[Newcomer], None]] = [

@@ -134,6 +134,11 @@ class MissingExtra(UsageError, ImportError):
     code = "missing_extra"
 
 
+def install_hint(extras: str) -> str:
+    """Return how extras are installed, from an index or in a clone."""
+    return f"pip install 'memstone[{extras}]', or '.[{extras}]' in a clone"
+
+
 class NotFoundError(MemstoneError, KeyError):
     """No memory with that id."""
 

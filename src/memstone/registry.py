@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
-from memstone.errors import ConfigError, MissingExtra
+from memstone.errors import ConfigError, MissingExtra, install_hint
 
 BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("ledger", "sqlite"): ("memstone.adapters.sqlite.ledger:SqliteLedger", ""),
@@ -179,7 +179,7 @@ def _import_adapter(kind: str, name: str, target: str, extra: str) -> Any:
     except AttributeError as error:
         raise ConfigError(f"{module} has no {attribute}") from error
     except ImportError as error:
-        hint = f"pip install 'memstone[{extra}]'" if extra else f"install the package that provides {error.name}"
+        hint = install_hint(extra) if extra else f"install the package that provides {error.name}"
         raise MissingExtra(f"{kind} {name!r} cannot be loaded: {error}", hint=hint) from error
 
 

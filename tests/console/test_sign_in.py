@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from memstone.cli.arguments import Arguments
-from memstone.cli.serve import console_command
 from tests.console.browser import Site
 from tests.console.house import House
 
@@ -185,22 +182,6 @@ def test_a_personal_link_that_was_used_says_whom_to_ask(house: House) -> None:
     house.visitor().post("/console/sign-in", data={"link": link.token})
     again = house.visitor().post("/console/sign-in", data={"link": link.token})
     assert "ask whoever sent it to you" in again.text
-
-
-@pytest.mark.parametrize(
-    ("given", "port", "command"),
-    [
-        (Arguments(), 8420, "memstone console"),
-        (Arguments(db="my notes.db"), 8420, "memstone console --db 'my notes.db'"),
-        (Arguments(db="x.db"), 9000, "memstone console --db x.db --url http://127.0.0.1:9000"),
-    ],
-)
-def test_the_command_for_another_link_is_right_for_this_service(
-    given: Arguments, port: int, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    server = given.settings().server.model_copy(update={"port": port})
-    assert console_command(given, given.settings().model_copy(update={"server": server})) == command
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 from memstone.adapters.encryption_keys import derive_file_key, encryption_key_id
-from memstone.errors import Corrupted, EncryptionError, MissingExtra
+from memstone.errors import Corrupted, EncryptionError, MissingExtra, install_hint
 from memstone.ports.storage import EncryptionKeys
 
 if TYPE_CHECKING:
@@ -191,6 +191,6 @@ def _build_cipher(key: bytes) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:
         raise MissingExtra(
-            "files of an encrypted store need the package cryptography", hint="pip install 'memstone[encryption]'"
+            "files of an encrypted store need the package cryptography", hint=install_hint("encryption")
         ) from error
     return AESGCM(key)

@@ -17,6 +17,7 @@ import click
 
 from memstone.cli.arguments import Arguments, for_store, store_url
 from memstone.cli.fail import OK
+from memstone.cli.program import program_in_shell
 from memstone.cli.terminal import (
     Column,
     TextTable,
@@ -83,9 +84,9 @@ NEAR: Final = 0.3
 """Below this similarity the demo does not call something an answer."""
 
 NEXT: Final = (
-    ('memstone add "I live in Oslo" --user me', "add something, and see what is learned"),
-    ('memstone search "Where is home?" --user me --explain', "find it, and see why"),
-    ("memstone doctor", "check the installation"),
+    ('add "I live in Oslo" --user me', "add something, and see what is learned"),
+    ('search "Where is home?" --user me --explain', "find it, and see why"),
+    ("doctor", "check the installation"),
 )
 
 
@@ -279,11 +280,13 @@ def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
     show_pairs((f"   {name}", counts[name]) for name in names)
     print_line()
     print_line(style_text("Try next", "bold"))
-    wide = max(display_width(command) for command, _ in NEXT)
-    for command, purpose in NEXT:
+    program = program_in_shell()
+    commands = [(f"{program} {command}", purpose) for command, purpose in NEXT]
+    wide = max(display_width(command) for command, _ in commands)
+    for command, purpose in commands:
         print_line(f"   {style_text(pad_text(command, wide), 'note')}   {style_text(purpose, 'dim')}")
     if db:
-        print_line(f"   {style_text(f'The demo stays in {db}: memstone list --user maya --db {db}', 'dim')}")
+        print_line(f"   {style_text(f'The demo stays in {db}: {program} list --user maya --db {db}', 'dim')}")
 
 
 def _learn_facts(stage: Stage) -> None:
