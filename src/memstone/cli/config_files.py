@@ -99,7 +99,9 @@ def _without_entry(values: dict[str, Any], path: Sequence[str]) -> dict[str, Any
 # --- JSON, with comments and trailing commas as editors allow them ----------------------------------------------------
 
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|[{}\[\],:]|[^\s{}\[\],:"/]+', re.DOTALL)
+_TOKEN: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|[{}\[\],:]|[^\s{}\[\],:"/]+', re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
