@@ -58,7 +58,7 @@ def _by_rules(runtime: Runtime) -> Runtime:
     policy = runtime.policy
     curation = replace(policy.curation, strategies=(PATTERN,))
     formation = replace(policy.formation, mode="inline")
-    return replace(runtime, llm=None, policy=replace(policy, curation=curation, formation=formation))
+    return replace(runtime, llm=None, withheld_llm=None, policy=replace(policy, curation=curation, formation=formation))
 
 
 async def _is_deleted(runtime: Runtime, drafts: Sequence[Draft]) -> bool:

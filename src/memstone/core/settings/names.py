@@ -136,6 +136,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "turn_chars": Number(100),
         },
     ),
+    **_build_settings("write", "formation", {"remote_llm": Flag()}, operators=True),
     **_build_settings(
         "upkeep",
         "upkeep",

@@ -250,7 +250,7 @@ async def distill_session(
         raise
     except LlmBudgetSpent:  # the rules are free, unless sessions are to wait for a model
         return await distill_session(
-            replace(runtime, llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns
+            replace(runtime, llm=None, withheld_llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns
         )
     except MemstoneError as error:
         done = DistillResult(f"error:{error.code}", error=error)

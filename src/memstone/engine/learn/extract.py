@@ -109,6 +109,8 @@ async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> Extrac
     """Return the facts that turns state, by every extractor that is wanted."""
     scope, turns, metadata = asked.scope, asked.turns, asked.metadata
     wanted = runtime.policy.curation.strategies or ((FACTS,) if runtime.llm is not None else (PATTERN,))
+    if runtime.withheld_llm is not None:
+        wanted = (PATTERN,)
     found = ExtractedFacts([])
     if FACTS in wanted:
         try:
