@@ -479,7 +479,7 @@ export interface ConversationResult {
   reason?: string;
 }
 
-/** The fact that holds in the place of what was said once. */
+/** The fact that holds in place of what was said once. */
 export interface CurrentFact {
   id: string;
   memory: string | null;
@@ -685,7 +685,7 @@ export interface EntityBody {
   offset?: number | null;
 }
 
-/** Somebody or something that memories speak of. */
+/** Somebody or something that memories mention. */
 export interface EntityItem {
   id: string;
   name: string;
@@ -695,7 +695,7 @@ export interface EntityItem {
   updated_at: string;
 }
 
-/** Whom and what memories speak of, most often mentioned first. */
+/** Whom and what memories mention, most often mentioned first. */
 export interface EntityList {
   results: EntityItem[];
 }
@@ -1919,7 +1919,7 @@ export interface ReassignBody {
   to_scope: Record<string, unknown>;
 }
 
-/** How much was handed over to another scope, and the job by which it can be undone. */
+/** How much was passed to another scope, and the job by which it can be undone. */
 export interface ReassignResult {
   job_id: string | null;
   moved: number;
@@ -1958,7 +1958,7 @@ export interface RefreshBody {
   refresh_token: string;
 }
 
-/** How many vectors were made, and how many of them anew. */
+/** How many vectors were made, and how many of them again. */
 export interface RefreshResult {
   signature: string;
   indexed: number;
@@ -1968,7 +1968,7 @@ export interface RefreshResult {
   refreshed: number;
 }
 
-/** With `force` vectors that are there are made anew as well. */
+/** With `force` vectors that are there are made again as well. */
 export interface ReindexBody {
   force?: boolean;
 }

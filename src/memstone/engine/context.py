@@ -76,7 +76,7 @@ def _reason_for_nothing(runtime: Runtime, asked: ContextQuery) -> str:
 
 
 def cache_block(account: BlockRecord, context_pack: ContextPack) -> ContextPack:
-    """Return a block as it is told, held for whoever asks the same again, unless something was amiss."""
+    """Return a block as it is told, held for the caller the same again, unless something was amiss."""
     runtime, asked = account.runtime, account.asked
     if account.key is not None and not context_pack.degraded:  # what is mended should show at once
         runtime.blocks.put(

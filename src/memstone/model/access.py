@@ -241,7 +241,7 @@ class Bounds:
         return user_id.removeprefix(self.own_pool).removeprefix(":") or None
 
     def rename(self, named: str) -> str:
-        """Return the user id behind a name that stands in a filter; one that is not reached stays as it is."""
+        """Return the user id behind a name that is in a filter; one that is not reached stays as it is."""
         if self.users is not Users.POOLS or isinstance(named, PoolId):
             return named
         return pool_id(self.key_id, named)

@@ -69,7 +69,7 @@ class Citation:
 class SelectedMemory:
     """A memory that is shown, and what it costs.
 
-    What stands in the profile is shown whatever is asked, so that showing it does not count as a use.
+    What is in the profile is shown whatever is asked, so that showing it does not count as a use.
     """
 
     id: str

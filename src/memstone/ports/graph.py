@@ -62,7 +62,7 @@ class GraphRows:
 
 @dataclass(frozen=True, slots=True)
 class GraphPage:
-    """One step of the log: from which position to which, and what to put in the place of what.
+    """One step of the log: from which position to which, and what to put in place of what.
 
     All that is held of ``seqs`` gives way to ``rows``. The entities in ``gone`` go with everything that is tied to
     them; those in ``rows`` are put as they are now.

@@ -161,7 +161,7 @@ class TextIndex(Protocol):
         ...
 
     async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
-        """Return whether anything in this scope was said on, or speaks of, one of these days, in full-text form."""
+        """Return whether anything in this scope was said on, or mentions, one of these days, in full-text form."""
         ...
 
     async def forget(self, tenant_id: str) -> None:
@@ -438,7 +438,7 @@ class VectorRows(Protocol):
         ...
 
     async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
-        """Store vectors of versions that are still current; gives how many."""
+        """Store vectors of versions that are still current; return how many."""
         ...
 
 

@@ -45,7 +45,7 @@ class Bell(Protocol):
         ...
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for a ring, so long at most; gives whether there was one."""
+        """Wait for a ring, so long at most; return whether there was one."""
         ...
 
 

@@ -244,7 +244,7 @@ class WholeLedger(Ledger, Protocol):
     """A ledger with what only whoever runs the database asks for."""
 
     async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
-        """Bring the schema up to date, and let these roles of the database run the product; gives what was done."""
+        """Bring the schema up to date, and let these roles of the database run the product; return what was done."""
         ...
 
 

@@ -129,7 +129,7 @@ ROUTES: Final[dict[str, VerbRoute]] = {
     "profile.facts": _get("/v1/profile/facts", made=True),
     "profile.preview": _send("/v1/console/context", **_AGAIN),
     "profile.preview_search": _send("/v1/memories/search/preview", **_READ),
-    # what memories speak of, who holds them, and vectors that callers bring
+    # what memories mention, who holds them, and vectors that callers bring
     "graph.entities": _send("/v1/entities", **_AGAIN),
     "graph.relations": _get("/v1/relations", made=True),
     "graph.check": _send("/v1/admin/graph", **_ADMIN, **_AGAIN, long=True),

@@ -69,7 +69,7 @@ class Evidence(TypedDict):
     also: NotRequired[list[str]]
     """The ids of further turns that say it."""
     verdict: NotRequired[Literal["verified", "doubtful"]]
-    """Whether the conversation bears out what a model learned."""
+    """Whether the conversation supports what a model learned."""
 
 
 class AttachmentInfo(TypedDict, total=False):

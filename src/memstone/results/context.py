@@ -59,7 +59,7 @@ class ReceiptChoice(TypedDict):
     tokens: int
     score: float | None
     counts: bool
-    """Whether it counts as used: what stands in the profile is shown whatever the message is."""
+    """Whether it counts as used: what is in the profile is shown whatever the message is."""
 
 
 class ReceiptOmission(TypedDict):

@@ -69,7 +69,7 @@ class MemoryItem(MemoryFields):
 
 
 class CurrentFact(TypedDict):
-    """The fact that holds in the place of what was said once."""
+    """The fact that holds in place of what was said once."""
 
     id: str
     memory: str | None
@@ -85,7 +85,7 @@ class ScoreBreakdown(TypedDict, total=False):
     speaker: float
     asking: float
     entity: float
-    """It speaks of whom or what the query asks about."""
+    """It mentions whom or what the query asks about."""
     time: float
     rrf: float
     """By its ranks in the channels."""
@@ -103,7 +103,7 @@ class HitSource(TypedDict, total=False):
     facts: list[CurrentFact]
     """The facts in whose place a turn is shown."""
     superseded_by: list[CurrentFact]
-    """What holds now in the place of a turn."""
+    """What holds now in place of a turn."""
 
 
 class SearchHit(MemoryItem, HitSource):
@@ -386,7 +386,7 @@ class ReplacementList(TypedDict):
 
 
 class ReassignResult(TypedDict):
-    """How much was handed over to another scope, and the job by which it can be undone."""
+    """How much was passed to another scope, and the job by which it can be undone."""
 
     job_id: str | None
     moved: int

@@ -274,7 +274,7 @@ class InstructionList(TypedDict):
 
 
 class EntityItem(TypedDict):
-    """Somebody or something that memories speak of."""
+    """Somebody or something that memories mention."""
 
     id: str
     name: str
@@ -285,7 +285,7 @@ class EntityItem(TypedDict):
 
 
 class EntityList(TypedDict):
-    """Whom and what memories speak of, most often mentioned first."""
+    """Whom and what memories mention, most often mentioned first."""
 
     results: list[EntityItem]
 

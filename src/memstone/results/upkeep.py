@@ -359,7 +359,7 @@ class VectorStoreCheck(TypedDict):
 
 
 class RefreshResult(ReindexResult):
-    """How many vectors were made, and how many of them anew."""
+    """How many vectors were made, and how many of them again."""
 
     refreshed: int
 
@@ -385,7 +385,7 @@ class ConsolidateCounts(TypedDict, total=False):
     pruned: int
     summarized: int
     narratives: int
-    """Texts about users that were made anew."""
+    """Texts about users that were made again."""
     purged: dict[str, int]
     """Rows that were old enough to be removed, by table."""
 

@@ -40,7 +40,7 @@ class ChatFake(ABC):
     """
 
     fields: frozenset[str]
-    """What may stand in a request."""
+    """What may be in a request."""
 
     def __init__(self, *answers: Answer, refuses: Iterable[str] = (), key: str = KEY) -> None:
         self._answers = list(answers or (WireAnswer("ok"),))

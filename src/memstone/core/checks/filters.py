@@ -306,7 +306,7 @@ _KNOWN: Final = f"known operators: {', '.join(Op)}; nested metadata values canno
 
 
 def _resolve_field(name: object) -> str:
-    """Return the name as it stands in the tree."""
+    """Return the name as it is in the tree."""
     if not isinstance(name, str):
         raise InvalidFilter(f"a field name must be text, not {type(name).__name__}")
     name = _validate_text(name, "a field name")

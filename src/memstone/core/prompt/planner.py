@@ -288,7 +288,7 @@ class _Selection:
         return better or not more
 
     def _tells_facts_of(self, episode: BlockItem) -> bool:
-        """Return whether facts of an episode stand in the section; or, elsewhere in the block, all that it says."""
+        """Return whether facts of an episode are in the section; or, elsewhere in the block, all that it says."""
         facts = [self.listed[one] for one in episode.holds if one in self.listed]
         if any(one.id in self.section for one in facts):
             return True

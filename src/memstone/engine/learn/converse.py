@@ -119,7 +119,7 @@ def _select_nearest(around: Sequence[NeighbourMemory], most: int) -> list[Neighb
 
 
 def _note_proposals(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal]) -> list[tuple[Fact, str]]:
-    """Keep one proposal for each memory, the last, and the addition; gives what is added, and in which words.
+    """Keep one proposal for each memory, the last, and the addition; return what is added, and in which words.
 
     A fact that goes into a memory, or that one says already, and is added besides is two facts.
     """
@@ -385,7 +385,7 @@ async def mark_stored_turns(tx: Tx, *, conversation: ConverseConversation) -> No
 
 
 async def _name_all(runtime: Runtime, drafts: Sequence[Draft]) -> None:
-    """Note whom and what facts speak of, with one question for all of them."""
+    """Note whom and what facts mention, with one question for all of them."""
     for draft, named in zip(drafts, await graph_of(runtime, [draft.text for draft in drafts]), strict=True):
         draft.named = named
 

@@ -28,7 +28,7 @@ from memstone.model.query import And, Condition, Op, Where
 
 _LITTLE: Final = 20
 _LATEST: Final = 3
-"""So much of what was spoken of last answers a question that names nothing."""
+"""So much of what was mentioned last answers a question that names nothing."""
 
 READ: Final = LOOKED_AT + 4
 """So many are read at once: those that are judged, and about as many as a block holds."""

@@ -83,7 +83,7 @@ async def _detect_literal_request(runtime: Runtime, asked: ContextQuery) -> Gate
 
 
 async def _known_names(runtime: Runtime, asked: ContextQuery) -> frozenset[str]:
-    """Return whom a message may speak of: who spoke, and whom and what memories name most."""
+    """Return whom a message may mention: who spoke, and whom and what memories name most."""
     scope = asked.scope
     known = runtime.blocks.find_in_scope("names", (scope, runtime.bounds), asked.stamps[0]) if asked.stamps else None
     if known is None:

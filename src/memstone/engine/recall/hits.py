@@ -66,7 +66,7 @@ class Hits:
 class UnhydratedHit(NamedTuple):
     """A memory that an index has found, and that was not read: whether it may be seen is not known yet.
 
-    It stands in the place of ``FoundMemory``, and of its record.
+    It is in place of ``FoundMemory``, and of its record.
     """
 
     seq: int

@@ -355,7 +355,7 @@ async def find_candidates(
 async def _find_by_entities(
     runtime: Runtime, question: SearchQuestion, among: frozenset[int] | None
 ) -> dict[int, float]:
-    """Return what speaks of those the question names, directly or by one step; a graph that is down is left out."""
+    """Return what mentions those the question names, directly or by one step; a graph that is down is left out."""
     if not question.words or not question.query:
         return {}
     if question.connections is None:  # a search that goes deeper asks for the same names
@@ -483,7 +483,7 @@ async def word_by_word(runtime: Runtime, question: SearchQuestion, ranked: Ranki
 
 
 def with_connected(question: SearchQuestion, ranked: Ranking) -> Ranking:
-    """Return the ranking with what its best lead to right behind them, where the question names whom they speak of."""
+    """Return the ranking with what its best lead to right behind them, where the question names whom they mention."""
     if question.connections is None or not question.connections.bridges:
         return ranked
     return lift_candidates(ranked, choose_connected(question.connections, ranked.best(_BEST)), _BEST, _LIFTED)

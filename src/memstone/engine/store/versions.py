@@ -46,7 +46,7 @@ class NewVersion:
     links: Sequence[Link]
     vectors: Vectors
     named: Named | None = None
-    """Whom and what it speaks of, where that was found out before; else it is looked for."""
+    """Whom and what it mentions, where that was found out before; else it is looked for."""
 
 
 async def insert_version(
@@ -59,7 +59,7 @@ async def insert_version(
 async def enter_all(tx: Tx, language: Language, entries: Sequence[NewVersion]) -> None:
     """Store versions of one tenant and index them: one statement for each table.
 
-    ``language`` says which days and names their texts speak of.
+    ``language`` says which days and names their texts mention.
     """
     if not entries:
         return
@@ -104,7 +104,7 @@ async def end_version(tx: Tx, record: Record, status: str, at: Instant) -> None:
 async def supersede_version(
     tx: Tx, language: Language, old: Record, new: Record, links: Sequence[Link], vectors: Vectors
 ) -> None:
-    """Put the next version of a memory in the place of the current one, under the same id.
+    """Put the next version of a memory in place of the current one, under the same id.
 
     A version that was not active keeps its status: a look at the past never shows what nobody saw then.
     """
@@ -149,7 +149,7 @@ async def remove_links(tx: Tx, language: Language, record: Record, links: Sequen
 async def replace_links(
     tx: Tx, language: Language, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant
 ) -> None:
-    """Let new links see a version in the place of others, in the ledger and in every mirror."""
+    """Let new links see a version in place of others, in the ledger and in every mirror."""
     tenant = record.tenant_id
     if gone:
         await tx.vectors.touch(tenant, [record.seq])  # first, so that the log names those who lose it
@@ -211,7 +211,7 @@ async def suppress_memory(
 
 
 async def lift_suppression(tx: Tx, record: Record, links: Sequence[Link]) -> bool:
-    """Let it come back; gives whether a person had deleted it."""
+    """Let it come back; return whether a person had deleted it."""
     names = await names_of(tx, record, links)
     current = [name for name in names if await tx.suppressions.has(record.tenant_id, name)]
     for name in current:

@@ -1,4 +1,4 @@
-"""The answers that only the service gives; all others are those of ``Memory``, and stand in ``memstone.results``.
+"""The answers that only the service gives; all others are those of ``Memory``, and are in ``memstone.results``.
 
 They are loaded when the service is asked to describe itself.
 """

@@ -339,7 +339,7 @@ class EntrySummary(ApiAnswer):
 
 
 class ReindexBody(ApiBody):
-    """With ``force`` vectors that are there are made anew as well."""
+    """With ``force`` vectors that are there are made again as well."""
 
     model_config = camel_config({"force": False})
 
