@@ -127,7 +127,7 @@ class FoundMemory:
 
 @dataclass(slots=True)
 class TextDoc:
-    """What the full text holds of a memory: analysed words, separated by blanks."""
+    """The full-text entry of a memory: analysed words, separated by spaces."""
 
     body: str
     key: str = ""

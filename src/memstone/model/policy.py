@@ -313,7 +313,7 @@ class Policy:
 
     @property
     def instructions(self) -> str:
-        """What a language model is told besides its task: the configured words, and the user's language."""
+        """Additional instructions for a language model: the configured ones, and the user's language."""
         spoken = f"The user's language is {self.language}: write what you learn in it." if self.language else ""
         return "\n".join(part for part in (self.curation.instructions, spoken) if part)
 

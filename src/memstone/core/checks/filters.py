@@ -469,12 +469,12 @@ def _where_prefix(field: str, prefix: str) -> Where:
 
 
 def where_current(statuses: Iterable[str] = (Status.ACTIVE,)) -> Where:
-    """Return the version that holds now, in one of these statuses."""
+    """Return the condition for the current version, in one of these statuses."""
     return And((Condition("valid_to", Op.EXISTS, value=False), _one_of("status", statuses)))
 
 
 def valid_at(moment: Instant) -> Where:
-    """Return the version that held at a moment; what was deleted stays deleted."""
+    """Return the condition for the version that was valid at a moment; deleted ones stay deleted."""
     return And(
         (
             Condition("valid_from", Op.LTE, moment),
