@@ -327,7 +327,7 @@ def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *mor
 
 
 def _suggest_option(error: ValidationError, known: Collection[str]) -> str:
-    """Return what was probably meant by an option that a provider does not have; '' where none is unknown."""
+    """Return the option that was probably meant by an unknown one; '' if none is unknown."""
     unknown = [str(one["loc"][0]) for one in error.errors() if one["type"] == "extra_forbidden"]
     if not unknown:
         return ""

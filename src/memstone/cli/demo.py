@@ -299,7 +299,7 @@ def _learn_facts(stage: Stage) -> None:
 
 
 def _add_statements(stage: Stage, messages: Sequence[DemoMessage]) -> list[dict[str, Any]]:
-    """Say things one after the other, the first call shown; gives what became of their facts."""
+    """Say things one after the other, the first call shown; return what became of their facts."""
     rows: list[list[object]] = []
     changes: list[dict[str, Any]] = []
     for number, message in enumerate(messages):

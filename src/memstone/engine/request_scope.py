@@ -204,7 +204,7 @@ ExportLines: TypeAlias = "Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[st
 class ContextRequest:
     """One call of ``context``; ``route`` does without the gate, ``as_of`` tells what would have been shown then.
 
-    ``scope`` says how far is looked: ``session``, ``owner`` or ``global``. ``until`` is when whoever asks stops
+    ``scope`` says how far is looked: ``session``, ``owner`` or ``global``. ``until`` is when the caller stops
     waiting, by the monotonic clock: an embedder elsewhere must leave time for the words. ``without_search`` shows what
     needs no search, and says that the rest was not in time.
     """

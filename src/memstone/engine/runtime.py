@@ -253,7 +253,9 @@ class Runtime:
         if self.graph is not None:
             self.graph.watch(tenant_id)
         ledger = self.ledger.of(tenant_id)
-        return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, withheld_llm=None, embedding=embedding, at_home=False)
+        return replace(
+            self, tenant_id=tenant_id, ledger=ledger, llm=llm, withheld_llm=None, embedding=embedding, at_home=False
+        )
 
     def now(self) -> Instant:
         """Return the current time as canonical text."""

@@ -50,7 +50,7 @@ class Language(Protocol):
 
     @property
     def dates(self) -> DateReader:
-        """Which times texts speak of."""
+        """Which times texts mention."""
         ...
 
     @property
@@ -92,7 +92,7 @@ class Language(Protocol):
         ...
 
     def reads_surely(self, text: str, /) -> bool:
-        """Return whether a text is in this language, and no common word of another stands in it."""
+        """Return whether a text is in this language, and no common word of another is in it."""
         ...
 
 
@@ -116,7 +116,7 @@ class FactReader(Protocol):
         ...
 
     def read_requests(self, message: str, speaker: str = "", /) -> list[Candidate]:
-        """Return what a user asks for in so many words: to remember, to forget, how to be answered."""
+        """Return what a user asks for explicitly: to remember, to forget, how to be answered."""
         ...
 
     def read_restatements(self, message: str, /) -> list[RestatedSentence]:
@@ -229,10 +229,10 @@ class NameReader(Protocol):
 
 
 class DateReader(Protocol):
-    """Which times texts speak of, seen from when they were said."""
+    """Which times texts mention, seen from when they were said."""
 
     def find(self, text: str, said_at: datetime, zone: tzinfo, /) -> list[TimeRef]:
-        """Return the times a text speaks of, in order; days are those of ``zone``."""
+        """Return the times a text mentions, in order; days are those of ``zone``."""
         ...
 
     def list_words(self, refs: Iterable[TimeRef], /) -> str:
@@ -358,7 +358,7 @@ class TextGuard(Protocol):
         ...
 
     def hands_over(self, text: str, /) -> bool:
-        """Return whether others speak in a message, or something is handed over in it to work on."""
+        """Return whether others speak in a message, or something is passed on in it to work on."""
         ...
 
     def is_quoted(self, text: str, start: int, end: int, /) -> bool:

@@ -340,7 +340,7 @@ class AuthenticatedRoute(StrictRoute):
 
 def _wrap_endpoint(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     if not inspect.iscoroutinefunction(endpoint) or hasattr(endpoint, "__wrapped__"):
-        return endpoint  # one that hands its answer over piece by piece, or a route that is made anew from this one
+        return endpoint  # one that hands its answer over piece by piece, or a route that is made again from this one
 
     @wraps(endpoint)
     async def call_endpoint(*args: Any, **kwargs: Any) -> Any:
@@ -392,7 +392,7 @@ def is_bound(caller: Caller) -> bool:
 def require_confirmation(
     caller: Caller, narrowing: Mapping[str, Any], confirm: str | None, *, dry_run: bool = False
 ) -> None:
-    """Go on only if something narrows a deletion, or whoever asks for it names what they are about to empty."""
+    """Go on only if something narrows a deletion, or the caller names what they are about to empty."""
     if dry_run or any(narrowing.values()):
         return
     reach = _name_of_reach(caller)

@@ -306,7 +306,7 @@ _KNOWN: Final = f"known operators: {', '.join(Op)}; nested metadata values canno
 
 
 def _resolve_field(name: object) -> str:
-    """Return the name as it stands in the tree."""
+    """Return the name as it is in the tree."""
     if not isinstance(name, str):
         raise InvalidFilter(f"a field name must be text, not {type(name).__name__}")
     name = _validate_text(name, "a field name")
@@ -469,12 +469,12 @@ def _where_prefix(field: str, prefix: str) -> Where:
 
 
 def where_current(statuses: Iterable[str] = (Status.ACTIVE,)) -> Where:
-    """Return the version that holds now, in one of these statuses."""
+    """Return the condition for the current version, in one of these statuses."""
     return And((Condition("valid_to", Op.EXISTS, value=False), _one_of("status", statuses)))
 
 
 def valid_at(moment: Instant) -> Where:
-    """Return the version that held at a moment; what was deleted stays deleted."""
+    """Return the condition for the version that was valid at a moment; deleted ones stay deleted."""
     return And(
         (
             Condition("valid_from", Op.LTE, moment),

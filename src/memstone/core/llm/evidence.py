@@ -31,7 +31,7 @@ from memstone.language.text.statements import (
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.message import Message
 
-# --- whether a conversation bears out what a model says of it ---------------------------------------------------------
+# --- whether a conversation supports what a model says of it ---------------------------------------------------------
 
 
 NUMBER: Final = "it has a number that nobody said"
@@ -50,13 +50,13 @@ _LONG: Final = 6
 """A quote of fewer characters is found letter by letter or not at all."""
 
 _MOST: Final = 0.5
-"""So many words of a statement without a quote have to stand in a turn that is to show it."""
+"""So many words of a statement without a quote have to be in a turn that is to show it."""
 
 _SAME: Final = 0.8
-"""A sentence that has so many words of a statement speaks of the same."""
+"""A sentence that has so many words of a statement mentions the same."""
 
 _MIN_SHARED_WORDS: Final = 0.6
-"""So many words of a new wording have to stand in what it is made of."""
+"""So many words of a new wording have to be in what it is made of."""
 
 _PREFIX: Final = 4
 _KINDRED: Final = 0.6
@@ -129,7 +129,7 @@ class Conversation:
             return False
         return not wanted or len(texts) >= _MIN_SHARED_WORDS * len(wanted)
 
-    # --- where it stands ----------------------------------------------------------------------------------------------
+    # --- where it is ----------------------------------------------------------------------------------------------
 
     def _find_quote(self, quote: str, named: Sequence[int]) -> tuple[int, int, int] | None:
         """Return the quote in a turn that is named or beside one, else in any.
@@ -217,7 +217,7 @@ class Conversation:
         return (self.turns[one - 1].text for one in self._near([number, *named]))
 
     def _is_opposite(self, fact: str, clause: str) -> bool:
-        """Return whether the parts of a clause that speak of the same deny what is stated, or state what is denied."""
+        """Return whether the parts of a clause that mention the same deny what is stated, or state what is denied."""
         wanted = content_terms(fact, [*self._subjects, *DENIALS])
         if not wanted or _matched_share(wanted, frozenset(document_terms(clause))) < _SAME:
             return False
@@ -257,7 +257,7 @@ class Conversation:
 
     @cached_property
     def _subjects(self) -> list[str]:
-        """Words for those who speak: they stand in the fact and not in what was said."""
+        """Words for those who speak: they are in the fact and not in what was said."""
         return [*_SUBJECTS, *(turn.name for turn in self.turns if turn.name)]
 
 
@@ -307,7 +307,7 @@ def _is_kindred(one: str, other: str) -> bool:
     return shared >= _KINDRED * min(len(one), len(other))
 
 
-# --- where a quote stands in what was said, letter by letter or nearly so ---------------------------------------------
+# --- where a quote is in what was said, letter by letter or nearly so ---------------------------------------------
 
 
 MAX_SPAN_CHARS: Final = 1_000
@@ -353,7 +353,7 @@ class Source:
             start = self._find_whole_words(pieces[0], start + 1)
 
     def _find_whole_words(self, words: str, at: int) -> int:
-        """Return where the words stand as words: "tea" does not stand in "steak"."""
+        """Return where the words stand as words: "tea" is not in "steak"."""
         found = self._flat.find(words, at)
         while found >= 0 and (_is_inside_word(self._flat, found) or _is_inside_word(self._flat, found + len(words))):
             found = self._flat.find(words, found + 1)

@@ -1,7 +1,7 @@
 """Ask a language model what new turns do to the memory, and check its operations.
 
 The model sees the memories near the talk by number, never by id, with the day each was said. What it writes is stored
-as it stands; whether the conversation bears it out is noted beside it.
+as it is; whether the conversation supports it is noted beside it.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Talk:
     turns: Sequence[Message]
     before: Sequence[Message] = ()
     known: Sequence[KnownFact] = ()
-    now: datetime = datetime(1970, 1, 1)  # noqa: DTZ001 - only shown; whoever asks gives one with its zone
+    now: datetime = datetime(1970, 1, 1)  # noqa: DTZ001 - only shown; the caller gives one with its zone
     timezone: str = "UTC"
     withheld: Sequence[str] = ()
     """What was said and is not shown: words by which others want something to be remembered or done."""

@@ -358,7 +358,7 @@ def _join_instructions(runtime: Runtime) -> str:
 
 
 async def embed_turns(runtime: Runtime, turns: Sequence[Turn]) -> str:
-    """Give new turns their vectors, as far as there are any; gives the name of their space, '' without one."""
+    """Give new turns their vectors, as far as there are any; return the name of their space, '' without one."""
     if not runtime.embedding.on:
         return ""
     space = await current_space(runtime)

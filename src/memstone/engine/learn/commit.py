@@ -254,7 +254,7 @@ async def _apply_fact(
 
 
 def _taken_by(fact: Fact, outcomes: Sequence[Outcome]) -> str | None:
-    """Return the memory that the same words of the same turn have brought, in the place of what they end."""
+    """Return the memory that the same words of the same turn have brought, in place of what they end."""
     for outcome in outcomes:
         answer = (outcome.draft.data or {}).get("evidence") or {}
         overlaps = answer.get("start", 0) < fact.candidate.end and fact.candidate.start < answer.get("end", 0)
@@ -324,7 +324,7 @@ def known_in(runtime: Runtime, scope: Scope) -> Scope:
 def _inherit_trust(runtime: Runtime, fact: Fact, scope: Scope) -> list[str]:
     """Trust no fact more than the words it comes from; one of an import waits until somebody approves it.
 
-    What waits is known by a name of its own, so that it stands in nobody's way who says the same themselves. Gives the
+    What waits is known by a name of its own, so that it is in nobody's way who says the same themselves. Gives the
     names under which it may have been deleted.
     """
     draft, message, fields = fact.draft, fact.turn.draft, runtime.policy.known_scope
@@ -433,7 +433,7 @@ def _link_here(links: Sequence[Link], scope: Scope, now: Instant) -> list[Link]:
 def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: Instant, now: Instant) -> Record:
     """Return the version after a memory's current one.
 
-    What is not said anew (no ``draft``) keeps where it comes from.
+    What is not said again (no ``draft``) keeps where it comes from.
     """
     new = replace(
         target,

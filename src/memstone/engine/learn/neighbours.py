@@ -81,7 +81,7 @@ class Fact:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the conversation does not bear it out."""
+        """Whether the conversation does not support it."""
         return bool((self.draft.data or {}).get("doubt"))
 
     @property
@@ -100,7 +100,7 @@ class Neighbour:
 
 
 async def find_neighbours(runtime: Runtime, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
-    """Note the neighbours of every fact; gives the ledger's position, so that what comes later is looked at too."""
+    """Note the neighbours of every fact; return the ledger's position, so that what comes later is looked at too."""
     tokens = scope_tokens(scope)
 
     chosen = facts[0].compared_with if facts else None

@@ -36,7 +36,7 @@ _NOTHING_ELSE: Final = 2
 
 _READ: Final = 6
 _NEARER: Final = {Person.NOBODY: 0.0, Person.SELF: 0.08, Person.OWN: 0.16}
-"""So much farther may something be if the message speaks of whoever writes it: then it is likely to call for memory."""
+"""So much farther may something be if the message mentions whoever writes it: then it is likely to call for memory."""
 
 _USUAL: Final = 0.15
 """So near is everything on average to a question in the language that the model knows best."""
@@ -202,7 +202,7 @@ def _least_share(hit: Hit, *, is_nearest: bool) -> float:
 
 
 async def _long_turns(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> list[Hit]:
-    """Return what the user said at length in the words of a message that speaks of whoever writes it."""
+    """Return what the user said at length in the words of a message that mentions whoever writes it."""
     words = frozenset(query_terms(asked.query))
     if not words or Layer.TURN not in layers or person_of(asked.query) is Person.NOBODY:
         return []

@@ -213,7 +213,7 @@ async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) ->
 
 
 async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
-    """Read what the user said before today and no fact holds; nothing of what changed, was deleted or handed over.
+    """Read what the user said before today and no fact holds; nothing of what changed, was deleted or passed.
 
     What was found to tell nothing to remember is not told, so that a day of it leaves the profile as it is.
     """
@@ -309,7 +309,7 @@ def profile_turn(record: Record, zone: tzinfo, guard: TextGuard) -> ProfileTurn 
     if foreign or visibility_of(record.data) != Visibility.DEFAULT:
         return None
     text = record.text
-    # what somebody says beside what they hand over is what to do with it
+    # what somebody says beside what they pass is what to do with it
     if not text.strip() or guard.own_words(text) != text:
         return None
     day = _day_text(record.occurred_at, zone)

@@ -84,7 +84,7 @@ async def private_turns(runtime: Runtime, turn_ids: Sequence[str]) -> set[str]:
 
 
 def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, guard: TextGuard) -> list[_Traced]:
-    """Show a turn and the facts that come from it once, in the place of the one that answers better.
+    """Show a turn and the facts that come from it once, in place of the one that answers better.
 
     A turn that comes after one of its facts stands behind it, as its ``source``. One that comes first, and says more
     than its facts, is shown itself and names them; one that says no more leaves its place to the first of them. A turn
@@ -118,7 +118,7 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, gua
 def _of_turn(
     hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str], guard: TextGuard
 ) -> list[_Traced]:
-    """Return what is shown in the place of a turn: itself, the first of its facts, or nothing."""
+    """Return what is shown in place of a turn: itself, the first of its facts, or nothing."""
     record, text = hit[0].record, shown_text(hit[0].record, guard)
     if not text or any(not fact.holds for fact in learned):
         return []
@@ -147,7 +147,7 @@ def _turn_of(record: Record, texts: Mapping[str, str]) -> str | None:
 
 
 async def _read_replacements(runtime: Runtime, wanted: Search, turns: Sequence[str]) -> dict[str, list[CurrentFact]]:
-    """Return for each turn all that holds in the place of what it says, oldest change first and each memory once."""
+    """Return for each turn all that holds in place of what it says, oldest change first and each memory once."""
     found = await runtime.ledger.read(lambda tx: tx.provenance.list_superseded(wanted.scope, turns, runtime.now()))
     changes: dict[str, dict[str, CurrentFact]] = {}
     for one in found:

@@ -116,7 +116,7 @@ class BlockRecord:
 def list_dropped(
     asked: ContextQuery, found: Material, planned: BlockPlan, ids: Mapping[int, str]
 ) -> tuple[OmittedMemory, ...]:
-    """Return what was looked at and is not shown, as far as it is still there; what stands in the profile is shown.
+    """Return what was looked at and is not shown, as far as it is still there; what is in the profile is shown.
 
     What the profile leaves out is named last, unless something else was said about it.
     """

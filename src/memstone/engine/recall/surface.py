@@ -274,7 +274,7 @@ def pair_answers(hits: Sequence[Hit]) -> dict[str, str]:
 
 
 def _of_owner(item: BlockItem, owner: str) -> BlockItem:
-    """Return an item with whose it is, where that is not whoever asks."""
+    """Return an item with whose it is, where that is not the caller."""
     if not owner:
         return item
     if item.layer == Layer.TURN and item.speaker == Origin.USER:
@@ -296,7 +296,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Po
     )
     if wanted.profile_tokens > 0:
         made.profile = await read_profile(tx, cache, asked)
-        if who.row is not None and who.row.record.model != OWN_HAND:  # what it was made of stands in the profile
+        if who.row is not None and who.row.record.model != OWN_HAND:  # what it was made of is in the profile
             made.narrative = None
     elif wanted.identity_tokens > 0:
         made.profile = await read_identity(tx, cache, replace(asked, tokens=wanted.identity_tokens), who.derived)
@@ -306,7 +306,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Po
 
 
 async def _add_due(tx: Tx, made: Material, wanted: SurfacedMemories) -> frozenset[str]:
-    """Add what is due before all that was found; gives the memories that tell it."""
+    """Add what is due before all that was found; return the memories that tell it."""
     asked = ProfileRequest(
         wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone, in_session=wanted.in_session, language=wanted.language
     )
@@ -381,7 +381,7 @@ async def read_turn_facts(
 
 
 def _viewer_scope(asks: Scope, holds: Scope) -> Scope:
-    """Return through whose eyes a turn is seen: a project's or everybody's, where it is not that of whoever asks."""
+    """Return through whose eyes a turn is seen: a project's or everybody's, where it is not that of the caller."""
     return asks if not asks.user_id or holds.user_id == asks.user_id else Scope(holds.tenant_id, holds.user_id)
 
 

@@ -120,7 +120,7 @@ def as_direct_links(links: Iterable[Link]) -> list[Link]:
 async def read_owners(
     tx: Tx, found: Iterable[FoundMemory], bounds: Bounds | None, user_id: str | None = None
 ) -> dict[str, str]:
-    """Read whose the memories are that whoever asks did not say: shared with them or with all, or said in a project.
+    """Read whose the memories are that the caller did not say: shared with them or with all, or said in a project.
 
     Who asks is ``user_id``, or else whoever holds a memory.
     """
@@ -178,7 +178,7 @@ class Replacement:
 
 
 async def replace_for(tx: Tx, language: Language, change: Replacement, now: Instant) -> None:
-    """Put a version in the place of a memory for some of its holders: from now on it is a memory of their own."""
+    """Put a version in place of a memory for some of its holders: from now on it is a memory of their own."""
     old, new, links = change.old, change.new, change.moved
     before = await tx.links.of(old.tenant_id, old.seq)
     new.id = await split_memory(tx, language, old, change.holder_links, new.valid_from)
@@ -231,7 +231,7 @@ async def _append_unlink_event(
 
 
 async def split_memory(tx: Tx, language: Language, record: Record, links: Sequence[Link], at: Instant) -> str:
-    """Give some holders a memory of their own, ended at a moment; gives its id.
+    """Give some holders a memory of their own, ended at a moment; return its id.
 
     It has every version they saw: a look at the past shows what it showed, and to delete it hides all of it.
     """

@@ -104,12 +104,12 @@ class Revision:
 
 
 async def update_memory(runtime: Runtime, request: UpdateRequest) -> UpdateResult:
-    """Change a memory; gives it as it is now."""
+    """Change a memory; return it as it is now."""
     return await apply_revision(runtime, await runtime.io.compute(partial(check_update, runtime, request)))
 
 
 async def apply_revision(runtime: Runtime, checked: Revision) -> UpdateResult:
-    """Embed and apply one revision; gives the memory as it is now."""
+    """Embed and apply one revision; return the memory as it is now."""
     (revision,) = await _prepare_revisions(runtime, [checked])
     if isinstance(revision, MemstoneError):
         raise revision  # an update is all or nothing: the caller still has the text
@@ -371,7 +371,7 @@ async def _delete_where(tx: Tx, language: Language, where: Where, scope: Scope, 
 async def take_from(
     tx: Tx, language: Language, record: Record, scope: Scope | Bounds, now: Instant, reason: str | None = None
 ) -> Literal["DELETE", "UNLINK"]:
-    """Delete a memory for a scope: its links go, and with the last link the memory; gives the event."""
+    """Delete a memory for a scope: its links go, and with the last link the memory; return the event."""
     links = await tx.links.of(record.tenant_id, record.seq)
     own = [link for link in links if is_inside(link.scope, scope)]
     if len(own) == len(links):

@@ -47,7 +47,7 @@ async def set_status(  # noqa: PLR0913 - the change, and what its event tells
     actor: str = "caller",
     job_id: str | None = None,
 ) -> Record:
-    """Make the next version of a current one, with another status; gives it.
+    """Make the next version of a current one, with another status; return it.
 
     ``links`` are those of the record. What was evicted has no vectors to take along: ``restore`` makes them.
     """
