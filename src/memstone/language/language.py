@@ -26,7 +26,7 @@ from memstone.model.query import SpeakerQuestion
 
 
 class Language(Protocol):
-    """One language; cheap to make: what it takes to read is loaded when it is first asked."""
+    """A language, by subject; a subject loads its modules when it is first used."""
 
     @property
     def code(self) -> str:
@@ -97,7 +97,7 @@ class Language(Protocol):
 
 
 class FactReader(Protocol):
-    """What messages state and ask for."""
+    """Reads what messages state and ask for."""
 
     def read(
         self,
@@ -145,7 +145,7 @@ class FactReader(Protocol):
 
 
 class ChangeRules(Protocol):
-    """What a statement does to what is known. Statements are sentences about "User", or quotations."""
+    """Decides what a statement does to known memories. Statements are sentences about "User", or quotations."""
 
     def decide(self, new: New, known: Sequence[KnownMemory], /) -> Decision:
         """Return what a statement does to the memories near it."""
