@@ -7,7 +7,6 @@ To make it takes about a second of CPU time, so it is sent as it lies in ``opena
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +19,9 @@ from starlette.responses import Response
 
 from memstone.server.access import asks_who
 from memstone.server.schemas.base import WRONG, Problem
+from memstone.server.shared_schemas import share_answers, share_fields, share_parameters, share_values
 from memstone.server.strict import StrictRoute
+from memstone.server.summaries import SUMMARIES, operation_name
 
 FILE: Final = Path(__file__).with_name("openapi.json")
 _JSON: Final = "application/json"
@@ -34,6 +35,7 @@ _KEYS: Final = {
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
 _REF: Final = "#/components/schemas/"
 _PAIR: Final = 2
+_SUCCESS: Final = "Successful Response"
 
 
 class Description:
@@ -55,7 +57,12 @@ class Description:
             _drop_unused_schemas(made)
             _drop_titles(made)
             _merge_choices(made)
-            _share_parameters(made)
+            _add_summaries(made)
+            _simplify_contents(made)
+            share_parameters(made)
+            share_fields(made)
+            share_values(made)
+            share_answers(made)
             self._made = made
         return self._made
 
@@ -103,6 +110,28 @@ def _add_security(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
         if route.include_in_schema and not asks_who(route.dependant):
             for method in route.methods or ():
                 made["paths"][route.path_format][method.lower()]["security"] = []
+
+
+def _add_summaries(made: dict[str, Any]) -> None:
+    """Say in plain words what each operation does, and name it so; one that somebody added keeps its names."""
+    for path, operations in made["paths"].items():
+        for method, operation in operations.items():
+            if summary := SUMMARIES.get(f"{method.upper()} {path}"):
+                operation["summary"], operation["operationId"] = summary, operation_name(summary)
+            operation["tags"] = operation.get("tags", ())[-1:]  # the narrowest
+
+
+def _simplify_contents(made: dict[str, Any]) -> None:
+    """Write bodies and answers as briefly as they can be said."""
+    for operations in made["paths"].values():
+        for operation in operations.values():
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                choices = content.get("schema", {}).get("anyOf", ())
+                if len(choices) == _PAIR and choices[1] == {"type": "null"}:  # a body that may be left out
+                    content["schema"] = choices[0]
+            for answer in operation["responses"].values():
+                if answer.get("description") == _SUCCESS:
+                    answer["description"] = "OK"
 
 
 def _drop_unused_schemas(made: dict[str, Any]) -> None:
@@ -181,40 +210,3 @@ def _merge_choice(form: dict[str, Any]) -> None:
     form["type"] = types
     if "enum" in form:
         form["enum"] = [*form["enum"], None]
-
-
-def _share_parameters(made: dict[str, Any]) -> None:
-    """Describe once a parameter that several routes have, and refer to it."""
-    operations = [operation for path in made["paths"].values() for operation in path.values()]
-    lists: list[list[dict[str, Any]]] = [one["parameters"] for one in operations if one.get("parameters")]
-    for parameter in (one for parameters in lists for one in parameters):
-        _plain_query(parameter)
-    counts = Counter(json.dumps(one, sort_keys=True) for parameters in lists for one in parameters)
-    names: dict[str, str] = {}
-    shared: dict[str, Any] = {}
-    for parameters in lists:
-        for place, one in enumerate(parameters):
-            form = json.dumps(one, sort_keys=True)
-            if counts[form] > 1:
-                if form not in names:
-                    names[form] = _free_name(one["name"], shared)
-                    shared[names[form]] = one
-                parameters[place] = {"$ref": f"#/components/parameters/{names[form]}"}
-    made["components"]["parameters"] = shared
-
-
-def _plain_query(parameter: dict[str, Any]) -> None:
-    """Say once what a parameter is for, and not that it may be null: in a query there is no null."""
-    form = parameter["schema"]
-    if form.get("description") == parameter.get("description"):
-        form.pop("description", None)
-    if parameter["in"] == "query" and isinstance(form.get("type"), list):
-        types = [one for one in form["type"] if one != "null"]
-        form["type"] = types if len(types) > 1 else types[0]
-        if "enum" in form:
-            form["enum"] = [one for one in form["enum"] if one is not None]
-
-
-def _free_name(name: str, taken: dict[str, Any]) -> str:
-    """Return the name of a parameter, with a number if there are several of that name."""
-    return next(free for free in (name, *(f"{name}_{number}" for number in range(2, 100))) if free not in taken)

@@ -19,7 +19,7 @@ from memstone.ports.graph import GraphAgreement, GraphCounts
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
-    from memstone.results import GraphFigures, GraphReport
+    from memstone.results import GraphReport, GraphSize
 
 _AT_ONCE: Final = 100
 
@@ -55,7 +55,7 @@ def _format_agreement(found: GraphAgreement, backend: Any, repaired: Any, named:
     }
 
 
-def _format_counts(counts: GraphCounts) -> GraphFigures:
+def _format_counts(counts: GraphCounts) -> GraphSize:
     return {"entities": counts.entities, "mentions": counts.mentions, "relations": counts.relations}
 
 

@@ -24,30 +24,28 @@ _REF: Final = "#/components/"
 _DEEP: Final = 3
 _CODE: Final = re.compile(r"`{1,2}([^`]+)`{1,2}")
 ABOUT: Final = {
-    "memories": "Store, find, list, change and delete memories.",
+    "memories": "Store, find, list, change, share and delete memories.",
     "context": "What to put into a prompt, and the receipt of it.",
     "gateway": "The chat APIs of OpenAI and Anthropic, with memory.",
     "sessions": "Conversations: what was said, and what it was about.",
     "profile": "What models are always shown of a person.",
     "identity": "Who a person is, in their own words and derived.",
     "agents": "Agents that share a memory, and their settings.",
-    "review": "What took the place of what.",
-    "graph": "People, places and things, and how they are related.",
-    "sharing": "Memories that several people hold.",
-    "events": "The change feed, by cursor and as a stream.",
+    "relations": "People, places and things, and how they are related.",
+    "changes": "The change feed, by cursor and as a stream.",
     "settings": "Settings in the store, and pauses.",
     "vectors": "Memories whose vectors you bring along.",
-    "transfer": "Export and import of everything.",
+    "export and import": "Export and import of everything.",
     "jobs": "Background work: its log, and long work that you start.",
     "console": "What a management page needs.",
-    "admin": "Health, upkeep and figures.",
+    "administration": "Health, upkeep and erasing.",
     "keys": "API keys.",
     "accounts": "Accounts of people who log in.",
-    "auth": "Logging in and out.",
+    "login": "Logging in and out.",
     "health": "Whether the service lives and can answer.",
-    "companion": "The API of a companion application.",
-    "api memory": "The memory API of an AI gateway.",
-    "api settings": "The settings API of an AI gateway.",
+    "companions": "The API of a companion application.",
+    "entries": "The memory API of an AI gateway.",
+    "memory settings": "The settings API of an AI gateway.",
 }
 """What each part of the API is for, in the order in which a reader wants them."""
 
@@ -162,17 +160,19 @@ class DescriptionReader:
         return ApiField(raw["name"], self.type_of(raw["schema"]), about, raw.get("required", False), raw["in"])
 
     def fields(self, form: Mapping[str, Any]) -> list[ApiField]:
-        """Return the fields of an object."""
+        """Return the fields of an object, after those of the object it extends."""
+        inherited = [one for part in form.get("allOf", ()) for one in self.fields(self.resolve(part))]
         required = form.get("required", ())
-        return [
+        return inherited + [
             ApiField(name, self.type_of(one), self.resolve(one).get("description", ""), name in required)
             for name, one in form.get("properties", {}).items()
         ]
 
     def type_of(self, form: Mapping[str, Any], depth: int = 0) -> str:
         """Return the type of a value, in few words."""
-        if "$ref" in form:
+        if "$ref" in form and "enum" not in self.resolve(form):
             return str(form["$ref"]).rpartition("/")[2]
+        form = self.resolve(form)
         if "enum" in form:
             return " | ".join("null" if one is None else str(one) for one in form["enum"])
         if depth > _DEEP:
