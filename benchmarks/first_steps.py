@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -75,7 +76,7 @@ class Newcomer:
     environ: dict[str, str] = field(default_factory=dict)
 
     def type(self, command: str, *, counts: int = 1) -> str:
-        """Run a command as a shell does; gives what it prints."""
+        """Run a command as a shell does; return what it prints."""
         self.commands += counts
         known = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         known |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
@@ -93,7 +94,7 @@ class Newcomer:
 
     @contextmanager
     def keep_running(self, command: str) -> Iterator[list[str]]:
-        """Start a service in a terminal of its own; gives what it printed until it listens."""
+        """Start a service in a terminal of its own; return what it printed until it listens."""
         self.commands += 1
         known = {**os.environ, "HOME": str(self.home)}
         shell = ["/bin/sh", "-c", f"exec {command}"]
@@ -101,8 +102,11 @@ class Newcomer:
             try:
                 assert service.stdout is not None
                 lines: list[str] = []
-                while not any("import Client" in line for line in lines):
-                    lines.append(service.stdout.readline().rstrip("\n"))
+                while not any("type the code" in line for line in lines):
+                    line = service.stdout.readline()
+                    if not line:
+                        raise RuntimeError("\n".join([command, *lines]))
+                    lines.append(line.rstrip("\n"))
                 yield lines
             finally:
                 service.terminate()
@@ -152,6 +156,17 @@ def tool_in_use(newcomer: Newcomer) -> None:
     )
     (newcomer.home / "assistant.py").write_text(code, encoding="utf-8")
     assert "Oslo" in newcomer.type("env/bin/python assistant.py", counts=0)
+
+
+def console(newcomer: Newcomer) -> None:
+    """Start the service and sign in to its console with the code it prints."""
+    with newcomer.keep_running("env/bin/memstone serve --port 8479") as lines:
+        found = re.search(r"open (\S+) and type the code ([A-Z0-9-]+)", "\n".join(lines))
+        assert found is not None
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(found[1], data=f"code={found[2]}".encode()) as page:
+            assert "Overview" in page.read().decode()
+    newcomer.commands += 1  # opening the link
 
 
 def peer_config(model: str) -> str:
@@ -232,6 +247,7 @@ def measure(wheel: str, model: str, times: int) -> Iterator[tuple[str, str]]:
         ("first memory", first_memory, "", peer_memory),
         ("an OpenAI client that remembers", remembering_client, "[server]", peer_client),
         ("an MCP tool in use", tool_in_use, "[mcp,server]", None),
+        ("a console in the browser", console, "[server]", None),
     )
     for title, goal, extras, peer in goals:
         ways: list[Callable[[Newcomer], None]] = [

@@ -1,4 +1,4 @@
-"""Environment variables: which of ``MEMSTONE_…`` are settings, and those of a gateway.
+"""Environment variables: those that set ``MEMSTONE_`` settings, and those of a gateway.
 
 ``MEMORY_…`` and ``QDRANT_…`` are read for those who have them set already. They say how large and how fast things are,
 never whether memory is on or where text is sent: nobody's vectors leave the machine because a variable of another
@@ -118,7 +118,7 @@ def _vector_store_provider(made: Mapping[str, Any], env: Mapping[str, str]) -> s
 
 
 def _apply_quantization(made: dict[str, Any], env: Mapping[str, str], quantization: str | None) -> None:
-    """Set how vectors are held in this process; another store has its own ways."""
+    """Set the quantisation of vectors in this process; other stores have their own."""
     if quantization is not None and _vector_store_provider(made, env) == "local":
         _set_nested_value(made, "vector_store.config.quant", quantization)
 

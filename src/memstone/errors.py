@@ -1,4 +1,4 @@
-"""Every error Memstone raises on purpose.
+"""Every error that Memstone raises on purpose.
 
 ::
 
@@ -75,7 +75,7 @@ class MemstoneError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def as_dict(self) -> ErrorInfo:
-        """Return the form in which faces report an error."""
+        """Return the form in which all interfaces report an error."""
         return {"code": self.code, "message": self.message, "hint": self.hint, "retryable": self.retryable}
 
 
@@ -132,6 +132,11 @@ class MissingExtra(UsageError, ImportError):
     """The feature needs a package that is not installed."""
 
     code = "missing_extra"
+
+
+def install_hint(extras: str) -> str:
+    """Return how extras are installed, from an index or in a clone."""
+    return f"pip install 'memstone[{extras}]', or '.[{extras}]' in a clone"
 
 
 class NotFoundError(MemstoneError, KeyError):

@@ -1,4 +1,4 @@
-"""Adapters by name.
+"""Load adapters by name.
 
 Built-in names come from a table, so that nothing is scanned or imported before it is used. A name that is not in it is
 looked for among installed entry points (group ``memstone.<kind>``); ``package.module:Class`` always works.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
-from memstone.errors import ConfigError, MissingExtra
+from memstone.errors import ConfigError, MissingExtra, install_hint
 
 BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("ledger", "sqlite"): ("memstone.adapters.sqlite.ledger:SqliteLedger", ""),
@@ -164,7 +164,7 @@ def load_adapter(kind: str, name: str) -> Any:
 
 
 def _suggest_name(kind: str, name: str) -> str:
-    """Return what a name that nobody has was probably meant to be, and the names there are."""
+    """Return the name that was probably meant, and all known names."""
     from difflib import get_close_matches
 
     known = _configurable_names(kind)
@@ -179,7 +179,7 @@ def _import_adapter(kind: str, name: str, target: str, extra: str) -> Any:
     except AttributeError as error:
         raise ConfigError(f"{module} has no {attribute}") from error
     except ImportError as error:
-        hint = f"pip install 'memstone[{extra}]'" if extra else f"install the package that provides {error.name}"
+        hint = install_hint(extra) if extra else f"install the package that provides {error.name}"
         raise MissingExtra(f"{kind} {name!r} cannot be loaded: {error}", hint=hint) from error
 
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 
 from memstone.cli.config_files import BACKUP, change_entry, write_file
-from memstone.cli.connect import TOOLS, program_command
+from memstone.cli.connect import TOOLS
+from memstone.cli.program import program_command, program_in_shell
 from memstone.errors import Conflict
 from tests.faces.cli_runner import Cli
 
@@ -133,9 +134,40 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "real.json", f"real.json{BACKUP}"]
 
 
-def test_a_program_that_uvx_runs_is_started_by_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_uvx_runs_is_started_by_it_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "prefix", "/home/me/.cache/uv/archive-v0/x1y2")
-    assert program_command()[1:] == ["--from", "memstone[mcp,server]", "memstone"]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("UV", "/opt/uv")
+    for origin, requirement in (
+        (None, "memstone[mcp,server]"),
+        ({"url": "file:///w/m.whl", "archive_info": {}}, "memstone[mcp,server] @ file:///w/m.whl"),
+        (
+            {"url": "https://h/m.git", "vcs_info": {"vcs": "git", "commit_id": "a1"}},
+            "memstone[mcp,server] @ git+https://h/m.git@a1",
+        ),
+    ):
+        folder = tmp_path / requirement.replace("/", "_") / "memstone-0.2.0.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: memstone\nVersion: 0.2.0\n")
+        if origin:
+            (folder / "direct_url.json").write_text(json.dumps(origin))
+        with monkeypatch.context() as patch:
+            patch.syspath_prepend(str(folder.parent))
+            assert program_command() == ["/opt/uv", "tool", "run", "--from", requirement, "memstone"]
+
+
+def test_a_hint_names_the_program_as_this_terminal_finds_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    programs = tmp_path / "my env" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "memstone").touch(mode=0o755)
+    monkeypatch.setattr(sys, "executable", str(programs / "python"))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert program_in_shell() == f"'{programs}/memstone'"
+    monkeypatch.chdir(tmp_path)
+    assert program_in_shell() == "'my env/bin/memstone'"
+    monkeypatch.setenv("PATH", str(programs))
+    assert program_in_shell() == "memstone"
 
 
 def test_the_written_command_is_a_server_that_answers(cli: Cli) -> None:

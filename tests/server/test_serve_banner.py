@@ -74,7 +74,7 @@ def started(home: Path, *args: str, **environ: str) -> Iterator[Started]:
         try:
             assert service.stdout is not None
             lines = [service.stdout.readline().rstrip("\n")]
-            while lines[-1] or not any("memstone import Client" in one for one in lines):
+            while "For another link" not in lines[-1]:
                 lines.append(service.stdout.readline().rstrip("\n"))
             found = re.search(r"listening on (\S+)", lines[0])
             assert found is not None
@@ -115,6 +115,16 @@ def test_a_store_of_another_name_in_memory_or_a_file_of_settings(tmp_path: Path)
             assert service.curl().status_code == 200, args
             for line in service.python():
                 until(partial(service.finds, line))
+
+
+def test_the_command_for_another_link_goes_to_the_service_that_was_started(tmp_path: Path) -> None:
+    with started(tmp_path / "home", "--db", f"{tmp_path}/other place.db") as service:
+        (named,) = re.findall(r"run `(.*)`", service.lines[-1])
+        link = service.paste(named).strip()
+        assert link.startswith(f"{service.url}/console/sign-in#")
+        form = {"link": link.partition("#")[2]}
+        assert httpx2.post(f"{service.url}/console/sign-in", data=form, timeout=LONG).status_code == 303
+        assert "with the MEMSTONE_ variables that are set here" in service.lines[-1], "this test has set one"
 
 
 def test_on_postgresql_no_line_opens_a_local_file(tmp_path: Path, postgres: Server) -> None:
@@ -200,6 +210,6 @@ def test_a_service_that_others_can_reach_keeps_no_key_in_a_file(tmp_path: Path) 
 
 def test_a_banner_leaves_out_what_has_nothing_to_say(capsys: pytest.CaptureFixture[str]) -> None:
     print_banner([BannerPart("Empty"), BannerPart("Console", ("http://127.0.0.1/#x",), ("Open it:",))])
-    assert capsys.readouterr().out == "\nConsole\n  Open it:\nhttp://127.0.0.1/#x\n\n"
+    assert capsys.readouterr().out == "\nConsole\n  Open it:\nhttp://127.0.0.1/#x\n"
     assert export_line("A", "http://[::1]:80/v1") == "export A=http://[::1]:80/v1"
     assert export_line("A", "$(cat 'a b')") == "export A=\"$(cat 'a b')\""

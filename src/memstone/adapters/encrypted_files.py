@@ -1,4 +1,4 @@
-"""Files that Memstone writes for an encrypted store: exports, and the parts of a backup from a database server.
+"""Write and read encrypted files: exports, and parts of backups of PostgreSQL.
 
 A file begins with a line that says what it is and which key opens it. Then come blocks, each encrypted with AES-256-GCM
 under a key of this file alone. The nonce of a block is its number and whether it is the last one, so that a file that
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 from memstone.adapters.encryption_keys import derive_file_key, encryption_key_id
-from memstone.errors import Corrupted, EncryptionError, MissingExtra
+from memstone.errors import Corrupted, EncryptionError, MissingExtra, install_hint
 from memstone.ports.storage import EncryptionKeys
 
 if TYPE_CHECKING:
@@ -191,6 +191,6 @@ def _build_cipher(key: bytes) -> Any:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     except ImportError as error:
         raise MissingExtra(
-            "files of an encrypted store need the package cryptography", hint="pip install 'memstone[encryption]'"
+            "files of an encrypted store need the package cryptography", hint=install_hint("encryption")
         ) from error
     return AESGCM(key)

@@ -1,4 +1,4 @@
-"""Where the key of a store is kept: in a file, in the system's keyring, with another program, or in the process."""
+"""The key of a store, kept in a file, the system's keyring, another program or a variable."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from memstone.errors import ConfigError, Conflict, Corrupted, EncryptionError, MissingExtra
+from memstone.errors import ConfigError, Conflict, Corrupted, EncryptionError, MissingExtra, install_hint
 from memstone.ports.io import Io
 from memstone.ports.storage import EncryptionKeys
 
@@ -203,7 +203,7 @@ def import_keyring() -> Any:
     except ImportError as error:
         raise MissingExtra(
             "store.key uses the keyring, but the package keyring is not installed",
-            hint="pip install 'memstone[keyring]'",
+            hint=install_hint("keyring"),
         ) from error
     return keyring
 
@@ -364,6 +364,6 @@ def _build_cipher(key: bytes) -> Any:
     except ImportError as error:
         raise MissingExtra(
             "provider keys are stored encrypted, but the package cryptography is not installed",
-            hint="pip install 'memstone[server]', or put the key in the configuration file",
+            hint=f"{install_hint('server')}; or put the key in the configuration file",
         ) from error
     return AESGCM(hmac.new(key, _PURPOSE, hashlib.sha256).digest())

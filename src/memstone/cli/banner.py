@@ -1,4 +1,4 @@
-"""What ``serve`` prints when it listens: where it is, how a client is made to remember, and lines to paste.
+"""What ``serve`` prints when it starts: addresses, keys, and lines to paste into clients.
 
 Every line works in a terminal that was just opened: it names the Python that has Memstone, and takes the key from a
 file that only you can read, or from ``MEMSTONE_KEY`` where there is none.
@@ -43,13 +43,12 @@ def print_banner(parts: Iterable[BannerPart]) -> None:
     for part in parts:
         if not (part.commands or part.notes):
             continue
-        print_line("")
+        print_line()
         print_line(style_text(part.heading, "title"))
         for note in part.notes:
             print_line(f"  {note}")
         for command in part.commands:
             print_line(command)
-    print_line("")
     sys.stdout.flush()
 
 
@@ -89,7 +88,8 @@ def describe_clients(settings: Settings, service: ServiceAddress) -> BannerPart:
     elif service.key_file is None:
         notes.append("MEMSTONE_KEY must be set there: it is the key of this service.")
     else:
-        notes.append(f"What is said is remembered for the user {service.user}.")
+        later = ", and facts are learned when a session has ended" if settings.preset == "companion" else ""
+        notes.append(f"What is said is remembered for the user {service.user}{later}.")
     return BannerPart(heading, tuple(commands), tuple(notes))
 
 
@@ -124,14 +124,16 @@ def describe_first_lines(settings: Settings, service: ServiceAddress, arguments:
     sent = json.dumps(body if settings.preset != "companion" else {**body, "infer": False})
     asked = f'search("Where do I live?", user_id={json.dumps(service.user)})'
     key = f'-H "Authorization: Bearer {service.key_in_shell()}"'
+    imported = "" if service.key_file else "import os; "
     commands = [
         f"curl {service.url}/v1/memories {key} -H 'Content-Type: application/json' -d {shlex.quote(sent)}",
         _python_command(
-            f'import os; from memstone import Client; print(Client("{service.url}", {service.key_in_python()}).{asked})'
+            f'{imported}from memstone import Client; print(Client("{service.url}", {service.key_in_python()}).{asked})'
         ),
     ]
     if (named := _memory_arguments(settings, arguments)) is not None:
-        commands.append(_python_command(f"from memstone import Memory, Settings; print(Memory({named}).{asked})"))
+        imported = "Memory, Settings" if named.startswith("Settings") else "Memory"
+        commands.append(_python_command(f"from memstone import {imported}; print(Memory({named}).{asked})"))
     return BannerPart("Try it, in another terminal:", tuple(commands))
 
 

@@ -1,10 +1,9 @@
-"""``connect``: give the assistants and chat applications on this machine a memory, and take it away again."""
+"""``connect``: give assistants and chat applications on this machine a memory, or remove it."""
 
 from __future__ import annotations
 
 import difflib
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from memstone.cli.arguments import Arguments, ask_confirmation, for_store
 from memstone.cli.banner import client_host
 from memstone.cli.config_files import FileFormat, change_entry, write_file
 from memstone.cli.fail import NOTHING, OK
+from memstone.cli.program import program_command, program_in_shell, store_options
 from memstone.cli.terminal import escape_control_chars, print_line, print_note, style_text
-from memstone.errors import MissingExtra
+from memstone.errors import MissingExtra, install_hint
 
 if TYPE_CHECKING:
     from memstone.config import Settings
@@ -59,7 +59,7 @@ TOOLS: Final[dict[str, McpHost]] = {
         lambda: Path.home() / ".claude.json",
         ".mcp.json",
         typed=True,
-        after="Claude Code reads it when it starts the next time; /mcp shows it there.",
+        after="Claude Code reads it the next time it starts; /mcp shows it there.",
     ),
     "claude-desktop": McpHost(
         "Claude Desktop",
@@ -87,7 +87,7 @@ TOOLS: Final[dict[str, McpHost]] = {
         ".codex/config.toml",
         path=("mcp_servers",),
         format="toml",
-        after="Codex reads it when it starts the next time; /mcp shows it there.",
+        after="Codex reads it the next time it starts; /mcp shows it there.",
     ),
 }
 GATEWAY_TOOLS: Final = {"open-webui": "Open WebUI", "librechat": "LibreChat"}
@@ -98,7 +98,7 @@ _NAMES: Final = (*TOOLS, *GATEWAY_TOOLS)
 @click.argument("tool", type=click.Choice(_NAMES))
 @click.option("--remove", is_flag=True, help="Undo it: remove the entry, or revoke the key.")
 @click.option("--project", is_flag=True, help="Only for the project in this folder, in a file of its own.")
-@click.option("--print", "only_print", is_flag=True, help="Only show it; write nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Show the change, and write nothing.")
 @click.option("--for-user", default="me", show_default=True, help="Whose memory the tool uses.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_store
@@ -163,38 +163,14 @@ def _require_extras() -> None:
     if find_spec("mcp") is None or find_spec("fastapi") is None:
         raise MissingExtra(
             "MCP tools need the extras 'mcp' and 'server'",
-            hint="pip install 'memstone[mcp,server]', or '.[mcp,server]' in a clone",
+            hint=install_hint("mcp,server"),
         )
 
 
 def _server_entry(arguments: Arguments, tool: McpHost, user: str) -> dict[str, Any]:
     command, *rest = program_command()
-    args = [*rest, "mcp", "--for-user", user, *_store_options(arguments)]
+    args = [*rest, "mcp", "--for-user", user, *store_options(arguments)]
     return {**({"type": "stdio"} if tool.typed else {}), "command": command, "args": args}
-
-
-def program_command() -> list[str]:
-    """Return how this program is started from anywhere: a window does not see what your terminal sees.
-
-    A program that `uvx` runs lives in a cache that may be emptied, so it is started by `uvx` again.
-    """
-    prefix = Path(sys.prefix)
-    if any(part.startswith("archive-v") for part in prefix.parts):
-        return [shutil.which("uvx") or "uvx", "--from", "memstone[mcp,server]", "memstone"]
-    script = Path(sys.executable).parent / ("memstone.exe" if sys.platform == "win32" else "memstone")
-    return [str(script)] if script.exists() else [sys.executable, "-m", "memstone"]
-
-
-def _store_options(arguments: Arguments) -> list[str]:
-    """Return which store and settings, as far as they were named; where they lie does not depend on the folder."""
-    named = []
-    if arguments.db is not None:
-        is_path = "://" not in arguments.db and not arguments.db.endswith("memory:")
-        named += ["--db", str(Path(arguments.db).expanduser().absolute()) if is_path else arguments.db]
-    config = arguments.config or os.environ.get("MEMSTONE_CONFIG")
-    if config:
-        named += ["--config", str(Path(config).expanduser().absolute())]
-    return named
 
 
 def _show_change(file: Path, before: str, after: str) -> None:
@@ -216,7 +192,8 @@ def _show_written(tool: McpHost, name: str, backup: Path | None, *, remove: bool
         print_line(f"{tool.title} no longer uses Memstone.")
         return
     print_line(f"{tool.title} uses Memstone. {tool.after}")
-    print_note(f"hint: `memstone connect {name}{' --project' if project else ''} --remove` undoes it", "note")
+    undo = f"{program_in_shell()} connect {name}{' --project' if project else ''} --remove"
+    print_note(f"hint: `{undo}` undoes it", "note")
 
 
 # --- applications that talk to the gateway ----------------------------------------------------------------------------
@@ -247,7 +224,7 @@ def _show_gateway(arguments: Arguments, tool: str, lines: tuple[str, ...], key: 
         print_note("`memstone serve --upstream ...` must be running; from a container, its address is", "note")
         print_note("http://host.docker.internal:8420/v1, and server.hosts must name host.docker.internal", "note")
         if key:
-            print_note(f"hint: `memstone connect {tool} --remove` revokes the key", "note")
+            print_note(f"hint: `{program_in_shell()} connect {tool} --remove` revokes the key", "note")
     return OK
 
 

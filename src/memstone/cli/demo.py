@@ -1,4 +1,4 @@
-"""``memstone demo``: what a memory does, told with a made-up week."""
+"""``demo``: show what Memstone does, in a made-up week."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import click
 
 from memstone.cli.arguments import Arguments, for_store, store_url
 from memstone.cli.fail import OK
+from memstone.cli.program import program_in_shell
 from memstone.cli.terminal import (
     Column,
     TextTable,
@@ -83,9 +84,9 @@ NEAR: Final = 0.3
 """Below this similarity the demo does not call something an answer."""
 
 NEXT: Final = (
-    ('memstone add "I live in Oslo" --user me', "add something, and see what is learned"),
-    ('memstone search "Where is home?" --user me --explain', "find it, and see why"),
-    ("memstone doctor", "check the installation"),
+    ('add "I live in Oslo" --user me', "add something, and see what is learned"),
+    ('search "Where is home?" --user me --explain', "find it, and see why"),
+    ("doctor", "check the installation"),
 )
 
 
@@ -279,24 +280,26 @@ def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
     show_pairs((f"   {name}", counts[name]) for name in names)
     print_line()
     print_line(style_text("Try next", "bold"))
-    wide = max(display_width(command) for command, _ in NEXT)
-    for command, purpose in NEXT:
+    program = program_in_shell()
+    commands = [(f"{program} {command}", purpose) for command, purpose in NEXT]
+    wide = max(display_width(command) for command, _ in commands)
+    for command, purpose in commands:
         print_line(f"   {style_text(pad_text(command, wide), 'note')}   {style_text(purpose, 'dim')}")
     if db:
-        print_line(f"   {style_text(f'The demo stays in {db}: memstone list --user maya --db {db}', 'dim')}")
+        print_line(f"   {style_text(f'The demo stays in {db}: {program} list --user maya --db {db}', 'dim')}")
 
 
 def _learn_facts(stage: Stage) -> None:
     stage.step(
         "Monday and Tuesday: Memstone learns facts from conversations",
-        "Every word is kept, as turns. Of what the users state, facts are made; a question states nothing, and what is "
-        "known already is not stored twice.",
+        "Memstone stores every word, as turns, and learns facts from what the users state. A question states nothing, "
+        "and a known fact is not stored twice.",
     )
     _add_statements(stage, BEGINNING)
 
 
 def _add_statements(stage: Stage, messages: Sequence[DemoMessage]) -> list[dict[str, Any]]:
-    """Say things one after the other, the first call shown; gives what became of their facts."""
+    """Say things one after the other, the first call shown; return what became of their facts."""
     rows: list[list[object]] = []
     changes: list[dict[str, Any]] = []
     for number, message in enumerate(messages):
@@ -336,8 +339,8 @@ def _search_memories(stage: Stage) -> None:
 def _change_mind(stage: Stage) -> None:
     stage.step(
         "Thursday: facts change",
-        "What is said later changes what it contradicts: the same memory, its old version kept. It takes the place "
-        "of a memory where nothing else is lost, and is put behind one that says more.",
+        "A later statement changes the memory that it contradicts; the old version stays in the history. If the memory "
+        "says more than what has changed, the new statement is appended to it.",
     )
     changes = _add_statements(stage, NEWS)
     _show_history(stage, changes[-1]["id"])

@@ -1,4 +1,4 @@
-"""``identity`` and ``episodes``: the layers above facts."""
+"""``identity`` and ``episodes``: who a user is, and what sessions were about."""
 
 from __future__ import annotations
 
@@ -67,7 +67,10 @@ def add_override(options: Arguments, text: str) -> int:
 @click.argument("number", type=click.IntRange(min=1))
 @for_scope
 def remove_override(arguments: Arguments, number: int) -> int:
-    """Delete a standing instruction by its NUMBER in `memstone identity`."""
+    """Delete a standing instruction by its number.
+
+    `memstone identity` shows the NUMBER of each.
+    """
     with arguments.memory() as memory:
         try:
             answer = memory.identity.remove_override(number - 1, user_id=_require_user(arguments))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,9 +26,10 @@ from memstone.cli.banner import (
     save_local_key,
 )
 from memstone.cli.fail import OK
+from memstone.cli.program import program_command, store_options
 from memstone.cli.terminal import WaitNotes, print_line, print_note, style_text
 from memstone.cli.upstreams import find_upstreams
-from memstone.errors import MissingExtra
+from memstone.errors import MissingExtra, install_hint
 
 if TYPE_CHECKING:
     from memstone.config import Settings
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 
 _FIRST_KEY: Final = "first"
 _DAY_MINUTES: Final = 24 * 60
+_KNOWN_EVERYWHERE: Final = frozenset({"MEMSTONE_CONFIG", "MEMSTONE_KEY", "MEMSTONE_URL"})
+"""Variables that do not matter to another command, or that its line names."""
 
 
 _UPSTREAM: Final = (
@@ -81,7 +86,8 @@ def serve(
             waiting.finish()
             address = f"http://{client_host(asked.server.host)}:{bound}"
             _print_startup_help(asked, ServiceAddress(address, for_user, key_file), token, visible, arguments)
-            _print_console_link(_override_address(asked, None, bound), link, open_browser=open_browser)
+            again = _describe_new_link(arguments, address)
+            _print_console_link(_override_address(asked, None, bound), link, again, open_browser=open_browser)
 
         try:
             serve_app(announce)
@@ -98,9 +104,7 @@ def _load_service(settings: Settings) -> Callable[[Callable[[int], None]], None]
         from memstone.server.observe import configure_logging
         from memstone.server.stored_settings import with_stored
     except ModuleNotFoundError as error:
-        raise MissingExtra(
-            "the service needs the extra 'server'", hint="pip install 'memstone[server]', or '.[server]' in a clone"
-        ) from error
+        raise MissingExtra("the service needs the extra 'server'", hint=install_hint("server")) from error
 
     def serve_app(announce: Callable[[int], None]) -> None:
         repeats = configure_logging(
@@ -233,17 +237,28 @@ def _open_in_browser(address: str) -> None:
         print_note("no browser was found; open the link yourself")
 
 
-def _print_console_link(settings: Settings, link: ConsoleLink | None, *, open_browser: bool) -> None:
+def _print_console_link(settings: Settings, link: ConsoleLink | None, again: str, *, open_browser: bool) -> None:
     """Print how to sign in to the console, and do it if asked to."""
     if link is None:
         return
     address = console_address(settings)
     minutes = f"{settings.server.console.link_minutes:g} minutes"
-    typed = f"Or open {address} and type the code {link.code}. For another link, run `memstone console`."
+    typed = f"Or open {address} and type the code {link.code}."
     heading = f"Open the console, signed in, with this link. It works once, within {minutes}:"
-    print_banner([BannerPart(heading, notes=(f"{address}#{link.token}", typed))])
+    print_banner([BannerPart(heading, notes=(f"{address}#{link.token}", typed, again))])
+    print_line()
+    sys.stdout.flush()
     if open_browser:
         _open_in_browser(f"{address}#{link.token}")
+
+
+def _describe_new_link(arguments: Arguments, address: str) -> str:
+    """Return how to get another link: from any terminal, and to this service over this store."""
+    elsewhere = [] if console_address(arguments.settings()).startswith(f"{address}/") else ["--url", address]
+    named = shlex.join([*program_command(), "console", *store_options(arguments), *elsewhere])
+    set_here = any(name.startswith("MEMSTONE_") and name not in _KNOWN_EVERYWHERE for name in os.environ)
+    with_these = " with the MEMSTONE_ variables that are set here" if set_here else ""
+    return f"For another link, run `{named}`{with_these}."
 
 
 def console_address(settings: Settings) -> str:
@@ -300,7 +315,7 @@ def mcp(arguments: Arguments, *, for_user: str) -> int:
     except ModuleNotFoundError as error:
         raise MissingExtra(
             "this needs the extras 'mcp' and 'server'",
-            hint="pip install 'memstone[mcp,server]', or '.[mcp,server]' in a clone",
+            hint=install_hint("mcp,server"),
         ) from error
     serve_stdio(arguments.settings(), for_user)
     return OK

@@ -1,4 +1,4 @@
-"""``backends``, ``set_backends``: which embedder, reranker and stores a service uses, and the keys for them.
+"""``backends``, ``set_backends``: which embedder, reranker and stores a service uses.
 
 Keys of providers are stored sealed: the key that opens them lies outside the store. If that key is lost nothing is
 deleted, and nothing is left out without a word: whoever needs a provider's key is told that it cannot be read.
@@ -40,7 +40,7 @@ class ProviderKeys(dict[str, str]):
         self.unreadable: dict[str, str] = dict(unreadable)
 
     def replaced_by(self, values: Mapping[str, str]) -> ProviderKeys:
-        """Return the same with other keys in the place of some; '' takes one away."""
+        """Return the same with other keys in place of some; '' takes one away."""
         there = {name: one for name, one in {**self, **values}.items() if one}
         return ProviderKeys(there, {name: one for name, one in self.unreadable.items() if name not in values})
 

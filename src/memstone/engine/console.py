@@ -1,6 +1,6 @@
-"""``inspect``: what a console shows. Every layer, also what was put aside, with the reason why it is there.
+"""Search and context previews for the console, in every layer and with reasons.
 
-A console is looked at by people who are not the user: texts are previews without secrets, addresses and numbers.
+The people who use a console are usually not the user, so texts are previews without secrets, addresses and numbers.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _held_at(moment: Instant, statuses: Sequence[str]) -> Where:
 
 
 async def _by_search(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[FoundMemory, float | None, str]]:
-    """Return what a search finds among what stands in the indexes."""
+    """Return what a search finds among what is in the indexes."""
     statuses = [status for status in asked.statuses if status in INDEXED]
     if not statuses:
         return []

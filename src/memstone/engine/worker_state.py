@@ -1,4 +1,4 @@
-"""What the calls of one memory and its worker share: what was counted, who is at work, and how they wake each other."""
+"""What the calls of one memory share with its worker: counts, claims and wake-ups."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class WorkerState:
         """What the worker's last check of the store found."""
 
         self.compaction: BackgroundHandle | None = None
-        """Waits until it is quiet, to write the file of the store anew."""
+        """Waits until it is quiet, to write the file of the store again."""
 
         self.stopping: bool = False
         self.worker: BackgroundHandle | None = None

@@ -1,4 +1,4 @@
-"""What a session is distilled into, whoever does it, and what a text about the user is made of."""
+"""The digest of a session, and the sources of a narrative."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Digest:
 
     @classmethod
     def of(cls, summary: str, lists: Mapping[str, Any], salience: float) -> Digest:
-        """Return a digest from lists as a memory holds them."""
+        """Return a digest from the lists in a memory."""
         topics, entities, decisions, items = (tuple(map(str, lists.get(name) or ())) for name in LISTS)
         return cls(summary, topics, entities, decisions, items, salience)
 
     @property
     def lists(self) -> dict[str, list[str]]:
-        """The lists as a memory holds them."""
+        """The lists as a memory stores them."""
         return {name: list(getattr(self, name)) for name in LISTS}
 
 

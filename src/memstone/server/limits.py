@@ -1,4 +1,4 @@
-"""How often somebody may ask, and how often they may be wrong: buckets that fill by themselves.
+"""Limits on requests, failed logins and tokens.
 
 There is one for each key, and one for each address from which wrong keys or passwords come. Each process has its own
 buckets, and takes out of them what other processes on the same store have let through: they tell each other through the
@@ -66,7 +66,7 @@ class SharedCounts:
         return bool(self._own) and not self._busy and time.monotonic() >= self._next
 
     async def exchange(self) -> dict[str, int]:
-        """Tell the others what was counted here; gives what they have counted since, by name."""
+        """Tell the others what was counted here; return what they have counted since, by name."""
         self._busy, own, self._own = True, self._own, {}
         try:
             now = self._now()

@@ -1,4 +1,4 @@
-"""From the backends that are stored to the settings a service runs with, at its next start.
+"""Apply stored backends to the settings, when a service starts.
 
 The configuration file says what there is; what is stored says which of it is used. A choice that cannot be followed
 (the adapter is not installed, an address is not safe) is left out and said aloud: a service starts in any case.
@@ -76,7 +76,7 @@ def _read_backends(settings: Settings) -> tuple[dict[str, Any], ProviderKeys]:
 def apply_choices(
     settings: Settings, values: Mapping[str, Any], secrets: Mapping[str, str], guard: UrlGuard
 ) -> AppliedSettings:
-    """Return settings with stored choices in the place of what is configured. May resolve names, which blocks."""
+    """Return settings with stored choices in place of what is configured. May resolve names, which blocks."""
     applied = AppliedSettings(settings)
     choices = _Choices(settings, values, secrets, guard)
     for name, choose in (
@@ -249,7 +249,7 @@ _IN_QUERY: Final = re.compile(r"(?i)([?&](?=[^=&?\s]*(?:key|secret|password|toke
 
 
 def mask_settings(settings: Settings) -> dict[str, Any]:
-    """Return settings as plain values, with a mask in the place of every secret."""
+    """Return settings as plain values, with a mask in place of every secret."""
     walked = _mask_value(settings.model_dump(mode="json"), hidden=False)
     assert isinstance(walked, dict)  # noqa: S101 - settings are a mapping
     return walked

@@ -1,4 +1,4 @@
-"""Chat servers for ``WireServer`` in the dialects of several vendors, as these document them.
+"""Fake chat servers in the dialects of several vendors.
 
 Each checks what it is sent and is accepted by the vendor's own client. What they say is the same in every dialect::
 
@@ -42,7 +42,7 @@ class ChatFake(ABC):
     """
 
     fields: frozenset[str]
-    """What may stand in a request."""
+    """What may be in a request."""
 
     def __init__(
         self, *answers: Answer, refuses: Iterable[str] = (), key: str = KEY, events: int | None = None

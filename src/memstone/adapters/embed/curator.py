@@ -1,4 +1,4 @@
-"""The built-in model as it reads what people say: a message word by word, or beside the memories near it.
+"""The curator: the built-in model with weight deltas that read messages and judge memories.
 
 A message stands behind the last words before it: ``[CLS] before [SEP] message [SEP]``, and a row of numbers tells of
 each word what it begins and belongs to. Beside memories it is ``[CLS] message [SEP] memory [SEP] memory [SEP] ...``, so
@@ -182,7 +182,7 @@ def _load_curator() -> CuratorModel:
 
 
 def _start_afresh_in_child() -> None:
-    """Begin anew: a fork copies a session without its threads, neither used nor freed there (see ``local``)."""
+    """Begin again: a fork copies a session without its threads, neither used nor freed there (see ``local``)."""
     global _lock, _models
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_models))
     _lock, _models = threading.Lock(), []

@@ -1,4 +1,4 @@
-"""The embedding model that runs inside this process: all-MiniLM-L6-v2 on onnxruntime, no network, no torch.
+"""The local embedding model: all-MiniLM-L6-v2 on onnxruntime, without a network or torch.
 
 Every file is read once, checked against its SHA-256 and used from those very bytes. A model is loaded
 on first use, shared by the whole process, and loaded again in a forked child.

@@ -1,4 +1,4 @@
-"""What both Ios share about HTTP: how a request is written, how an answer is read, what a failure is called.
+"""Common parts of HTTP in both Ios: writing requests, reading answers, naming failures.
 
 Errors name the host and nothing else of an address: a path or a query may hold an id or a key.
 """

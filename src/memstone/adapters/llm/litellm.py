@@ -1,4 +1,4 @@
-"""Answers by way of the ``litellm`` library, for vendors that Memstone does not speak to itself."""
+"""Language models through the library ``litellm``, for vendors without an adapter here."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from memstone.errors import (
     MissingExtra,
     ModelRefused,
     RateLimited,
+    install_hint,
 )
 from memstone.ports.io import Io
 from memstone.ports.models import Prompt, Reply
@@ -157,7 +158,7 @@ def _import_library() -> Any:
     try:
         import litellm
     except ImportError as error:
-        raise MissingExtra("the provider litellm needs its library", hint="pip install 'memstone[litellm]'") from error
+        raise MissingExtra("the provider litellm needs its library", hint=install_hint("litellm")) from error
     litellm.telemetry = False
     litellm.suppress_debug_info = True
     return litellm

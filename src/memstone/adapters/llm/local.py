@@ -1,4 +1,4 @@
-"""A language model inside this process: any GGUF file, on llama.cpp. Nothing leaves the machine."""
+"""A language model in this process: any GGUF file, on llama.cpp. Nothing leaves the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.llm.openai import read_completion, schema_format, wrap_tool
-from memstone.errors import ConfigError, LLMError, MissingExtra
+from memstone.errors import ConfigError, LLMError, MissingExtra, install_hint
 from memstone.ports.io import Io
 from memstone.ports.models import Prompt, Reply
 
@@ -145,7 +145,5 @@ def _import_library() -> Any:
     try:
         import xllamacpp
     except ImportError as error:
-        raise MissingExtra(
-            "a model in the process needs xllamacpp", hint="pip install 'memstone[local-llm]'"
-        ) from error
+        raise MissingExtra("a model in the process needs xllamacpp", hint=install_hint("local-llm")) from error
     return xllamacpp

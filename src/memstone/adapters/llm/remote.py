@@ -1,4 +1,4 @@
-"""What language models on the other side of a network share: options, retries, and ways of asking that were refused."""
+"""Common parts of remote language models: options, retries, and ways to request JSON."""
 
 from __future__ import annotations
 

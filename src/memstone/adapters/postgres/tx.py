@@ -1,7 +1,6 @@
-"""The analysed words of every memory, as lexemes of a ``tsvector``.
+"""A transaction in PostgreSQL, and its full-text index of analysed words (``tsvector``).
 
-Words are taken as they are: no dictionary and no parser of the database looks at them again, so that a word is the
-same word on every store.
+Words are stored as they are, without a dictionary or a parser of the database, so a word is the same in every store.
 """
 
 from __future__ import annotations
@@ -209,7 +208,7 @@ class PostgresTx(SqlTx):
         self._sql = sql
         self.memories = _Memories(sql)
         self.browse = _Browse(sql, compiled, self.memories)
-        self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written anew
+        self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written again
         self.vectors = PostgresVectors(sql)
         self.events: _Events = _Events(sql)
         self.signals: _Signals = _Signals(sql)
@@ -362,7 +361,7 @@ class _ApiKeys(ApiKeysTable):
     _sql: PostgresSql
 
     async def find(self, key_id: str) -> ApiKey | None:
-        """Return a key: the wall lets this one row through, whoever asks, as it is what tells the tenant."""
+        """Return a key: the wall lets this one row through, the caller, as it is what tells the tenant."""
         await self._sql.say("memstone.key", key_id)
         return await super().find(key_id)
 

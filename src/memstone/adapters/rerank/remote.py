@@ -1,4 +1,4 @@
-"""What rerankers behind HTTP share: batches, retries, and checks of what they say."""
+"""Common parts of remote rerankers: batches, retries, and checks of their answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RemoteRerankerConfig(BaseModel):
 class RemoteReranker:
     """Documents without content are not sent (providers refuse them) and not ranked.
 
-    A subclass says what a request looks like and where the scores stand in an answer.
+    A subclass says what a request looks like and where the scores are in an answer.
     """
 
     _config: RemoteRerankerConfig

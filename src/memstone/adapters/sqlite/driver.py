@@ -1,4 +1,4 @@
-"""Which SQLite library opens a file: the one of Python, or SQLCipher, which encrypts every page and the log.
+"""Choose the SQLite library for a file: Python's, or SQLCipher, which encrypts pages and log.
 
 SQLCipher's Python module is a copy of Python's own, with exceptions of its own. They are turned into those of
 ``sqlite3`` here, so that nobody above sees a difference.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar, cast
 
 from memstone.adapters.encryption_keys import derive_database_key, encryption_key_id
-from memstone.errors import EncryptionError, MissingExtra
+from memstone.errors import EncryptionError, MissingExtra, install_hint
 from memstone.ports.storage import EncryptionKeys
 
 T = TypeVar("T")
@@ -239,7 +239,7 @@ def import_cipher() -> Any:
     except ImportError as error:
         raise MissingExtra(
             "store.encryption_key is set, but the package sqlcipher3 is not installed",
-            hint="pip install 'memstone[encryption]'; nothing was changed",
+            hint=f"{install_hint('encryption')}; nothing was changed",
         ) from error
     return dbapi2
 

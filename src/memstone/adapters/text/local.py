@@ -1,4 +1,4 @@
-"""The text channel in this process: every user's words are held like their vectors."""
+"""The text channel: rank by the words of a user, which are kept in memory."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LocalText:
         return frozenset(name for one in await self._partitions(scope) for name in list(one.shared.names.numbers))
 
     async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
-        """Return whether anything was said on, or speaks of, one of these days."""
+        """Return whether anything was said on, or mentions, one of these days."""
         return any(one.shared.days.with_word(day) for one in await self._partitions(scope) for day in days)
 
     async def forget(self, tenant_id: str) -> None:

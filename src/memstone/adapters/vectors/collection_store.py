@@ -1,4 +1,4 @@
-"""What vector stores outside the process share: checks before anything is sent, and the order of steps."""
+"""Common parts of external vector stores: checks before a request, and the order of steps."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def compare_points(points: Sequence[Point], asked: Any) -> list[PointHit]:
 class CollectionStore:
     """See ``memstone.ports.index.VectorStore``; a subclass says what is sent.
 
-    The dimension of a collection is asked for once: a collection that somebody makes anew with another dimension is
+    The dimension of a collection is asked for once: a collection that somebody makes again with another dimension is
     noticed when it refuses a vector.
     """
 

@@ -1,4 +1,4 @@
-"""A vector store in this process: filter, cosine, order, cut, over arrays and dictionaries.
+"""A vector store in memory, for tests: the reference for the conformance suite.
 
 Nothing survives the process. It is the smallest thing that keeps the contract of ``VectorStore``, and the one other
 stores are compared with.
@@ -42,7 +42,7 @@ class MemoryVectors:
         self._guard = ForkSafeLock()
 
     async def check_health(self) -> None:
-        """Do nothing: whoever asks is in the same process."""
+        """Do nothing: the caller is in the same process."""
 
     async def close(self) -> None:
         """Do nothing: there is no connection."""

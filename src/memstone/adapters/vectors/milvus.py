@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score
 from memstone.adapters.vectors.labels import COMPARISONS, LABEL_OPERATORS, Clause, LabelFilter, labels_of, numbers_of
-from memstone.errors import BackendUnavailable, InvalidInput, MissingExtra
+from memstone.errors import BackendUnavailable, InvalidInput, MissingExtra, install_hint
 from memstone.model.query import Op, Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
@@ -181,7 +181,7 @@ def _import_library() -> Any:
     try:
         import pymilvus
     except ImportError as error:
-        raise MissingExtra("the provider milvus needs its client", hint="pip install 'memstone[milvus]'") from error
+        raise MissingExtra("the provider milvus needs its client", hint=install_hint("milvus")) from error
     return pymilvus
 
 

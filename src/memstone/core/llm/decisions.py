@@ -1,4 +1,4 @@
-"""What new facts do to stored memories, by a language model: one question for all of them, checked answers.
+"""Ask a language model what new facts do to stored memories, and check its answer.
 
 The model sees numbers and never ids. What it says about a number it was not shown, or in a word that is no operation,
 is dropped and logged.
@@ -117,7 +117,7 @@ def decision_prompt(
     """Return the question for all facts together; a memory that is near several facts is shown once.
 
     ``targets`` of the question are the memories' ids in the order of their numbers. A ``custom_prompt`` may say where
-    it wants the memories and the facts; they stand in the question either way.
+    it wants the memories and the facts; they are in the question either way.
     """
     numbers: dict[str, int] = {}
     visible: list[str] = []

@@ -1,4 +1,4 @@
-"""A session's digest by a language model: how it is asked for one, and what of its answer is believed.
+"""Ask a language model for the digest of a session, and check its answer.
 
 One question brings everything: the episode, what becomes of the facts that are known, and what says who the user is.
 Texts are kept as they were written; whether the user's words bear a fact out is noted beside it.
@@ -278,7 +278,7 @@ def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instruct
 
 
 def parse_narrative(answer: str, facts: Sequence[str], tokens: int, language: Language) -> Narrative:
-    """Return the text of an answer as far as the facts bear it out, and as far as it fits."""
+    """Return the text of an answer as far as the facts support it, and as far as it fits."""
     parsed = parse_json(answer)
     value = parsed.value
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Several rankings into one.
+"""Combine several rankings into one.
 
 A candidate's total is the sum of what the channels say, each between 0 and 1 and with the weight it has earned on
 conversations (docs/quality.md shows what each of them brings):
@@ -110,7 +110,7 @@ class Numbers:
         return len(self.seqs)
 
     def beside(self, candidates: Any, missing: float = _NONE) -> Any:
-        """Return the column of other candidates, which stand in the order of their numbers."""
+        """Return the column of other candidates, which are in the order of their numbers."""
         column = np.full(len(candidates), missing)
         if len(candidates) and len(self):
             places = np.minimum(np.searchsorted(candidates, self.seqs), len(candidates) - 1)

@@ -1,4 +1,4 @@
-"""Which embedder, reranker and stores a service uses: names of settings, what they may be, and where keys belong.
+"""Stored settings that choose a service's embedder, reranker and stores, and their keys.
 
 These are not settings of somebody: a process has one embedder. They are stored for the tenant that runs the service and
 hold from its next start. Keys are no settings at all: they are kept apart, never given back, and a key goes when the
@@ -205,7 +205,7 @@ def place_of(secret: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def backend_addresses(values: Mapping[str, Any]) -> list[str]:
-    """Return every address that stands in some values, in the form in which it is asked."""
+    """Return every address that is in some values, in the form in which it is asked."""
     found = [qdrant_url(values)] if values.get("qdrantHost") else []
     for options in values.get(_CONFIG, {}).values():
         found += [str(options[name]) for name in ("baseUrl", "url") if options.get(name)]
@@ -215,7 +215,7 @@ def backend_addresses(values: Mapping[str, Any]) -> list[str]:
 
 
 def qdrant_url(values: Mapping[str, Any]) -> str:
-    """Return where Qdrant is: a host alone is asked at its port, an address as it stands."""
+    """Return where Qdrant is: a host alone is asked at its port, an address as it is."""
     return _build_url(str(values.get("qdrantHost") or ""), values.get("qdrantPort", BACKENDS["qdrantPort"][1]))
 
 

@@ -1,4 +1,4 @@
-"""A session becomes an episode, a few facts and, now and then, something about who the user is.
+"""Turn a session into an episode, a few facts, and parts of the user's identity.
 
 One question to a model brings all of it; without a model the most telling sentences are the episode, and rules find the
 facts. Only words of the user make a fact, whoever repeats them.
@@ -156,7 +156,7 @@ async def prepare_commit(
 
 
 async def _relate_unjudged_facts(runtime: Runtime, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
-    """Find what is near the facts that no model judged, and what of it they change; gives the ledger's position."""
+    """Find what is near the facts that no model judged, and what of it they change; return the ledger's position."""
     ruled = [fact for fact in facts if not fact.judged]
     cursor = await find_neighbours(runtime, scope, ruled, signature)
     await read_changes(runtime, scope, ruled, signature)
@@ -197,7 +197,7 @@ async def _read_revised_texts(
 
 
 Commit: TypeAlias = Callable[[Tx, Instant], Awaitable[dict[str, Any]]]
-"""Stores what a session was distilled into, inside a transaction; gives the details of the job."""
+"""Stores what a session was distilled into, inside a transaction; return the details of the job."""
 
 _SPOKEN: Final = ("user", "assistant")
 _CHANGED: Final = (EventType.ADD, EventType.UPDATE, EventType.REPLACE)
@@ -250,7 +250,7 @@ async def distill_session(
         raise
     except LlmBudgetSpent:  # the rules are free, unless sessions are to wait for a model
         return await distill_session(
-            replace(runtime, llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns
+            replace(runtime, llm=None, withheld_llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns
         )
     except MemstoneError as error:
         done = DistillResult(f"error:{error.code}", error=error)

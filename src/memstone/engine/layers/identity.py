@@ -1,4 +1,4 @@
-"""Who the user is: what they wrote themselves, what was derived, and the text made of it.
+"""Identity: standing instructions, derived facts, and the narrative.
 
 An identity belongs to a user of a tenant, whichever agent asks and in whichever conversation. Overrides are written by
 the user alone; nothing that was derived is ever put among them.
@@ -108,7 +108,7 @@ async def remove_override(runtime: Runtime, user_id: Any, position: int) -> Iden
 
 
 async def set_overrides(runtime: Runtime, user_id: Any, texts: Sequence[str]) -> IdentityResult:
-    """Put these in the place of all overrides; what stays keeps its id."""
+    """Put these in place of all overrides; what stays keeps its id."""
     owner = owner_for(runtime, user_id)
     if isinstance(texts, str) or not isinstance(texts, Sequence):
         raise InvalidInput(f"overrides must be a list of texts, not {type(texts).__name__}")

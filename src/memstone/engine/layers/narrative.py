@@ -1,4 +1,4 @@
-"""The text about the user: made from what they told, made anew when that changes, and theirs to write.
+"""Write the narrative of a user, and rewrite it when its sources change.
 
 It is made of facts of the user's own words only, by a language model where there is one, else of the sentences of the
 facts. What the user wrote by hand is never overwritten unless that is asked for. A text that was imported is told on as
@@ -27,6 +27,7 @@ from memstone.engine.layers.mirrors import (
 )
 from memstone.engine.layers.portrait import imported_lines, imported_of, is_imported, line_of, still_told
 from memstone.engine.learn.by_model import ask_model, meter_model_usage
+from memstone.engine.policy import apply_scope_policy
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import event_of, text_hash
 from memstone.engine.store.revise import take_from
@@ -86,11 +87,11 @@ class _NarrativeState:
 async def regenerate_narrative(
     runtime: Runtime, scope: Scope, *, force: bool = False, job_id: str | None = None
 ) -> dict[str, Any]:
-    """Make the text about a user anew if what it is made of has changed; for whoever keeps the memory in order.
+    """Make the text about a user again if what it is made of has changed; for whoever keeps the memory in order.
 
     ``status`` is ``regenerated``, ``unchanged``, ``hand_edited`` (left alone; ``stale`` says whether there is news),
     ``empty`` (nothing is known), ``removed`` (nothing is known any more), ``no_owner`` or ``failed`` with ``error``.
-    With ``force`` it is made anew in any case.
+    With ``force`` it is made again in any case.
     """
     owner = owner_of_identity(scope)
     if owner is None:
@@ -103,7 +104,8 @@ async def regenerate_narrative(
         return await runtime.ledger.write(lambda tx: _remove_narrative(tx, owner, known, now, job_id))
     if not known.has_changed and not force:
         return {"status": "unchanged"}
-    counted, meter = meter_model_usage(runtime)
+    # It tells what was said to every agent, so what one of them is allowed does not count.
+    counted, meter = meter_model_usage(await apply_scope_policy(runtime, owner))
     try:
         text, model = await _generate_text(counted, known.lines)
     except StorageError:
@@ -119,7 +121,7 @@ async def regenerate_narrative(
 
 
 async def set_narrative(runtime: Runtime, user_id: Any, text: str | None) -> IdentityResult:
-    """Write the text about the user by hand; None gives it back, and it is made anew with the next consolidation."""
+    """Write the text about the user by hand; None gives it back, and it is made again with the next consolidation."""
     owner = owner_for(runtime, user_id)
     now = runtime.now()
     if text is None:
@@ -143,7 +145,7 @@ async def set_narrative(runtime: Runtime, user_id: Any, text: str | None) -> Ide
 
 
 async def import_narrative(runtime: Runtime, user_id: Any, text: str, model: str, written_at: Instant | None) -> None:
-    """Take over a text that another system wrote about the user; it is made anew once there is something to add."""
+    """Take over a text that another system wrote about the user; it is made again once there is something to add."""
     owner, now = owner_for(runtime, user_id), runtime.now()
     (made,) = await embed_texts(runtime, [text])
 

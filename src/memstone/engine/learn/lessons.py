@@ -1,4 +1,4 @@
-"""What is to be learned from a transcript, cut into pieces that a model can read at once."""
+"""Cut transcripts into lessons, and recognise turns that are known or idle."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _goes_on(before: Sequence[Turn]) -> bool:
 
 
 def _goes_on_as_it_did(turn: Turn, before: Sequence[Turn]) -> bool:
-    """Return whether all that was said before a turn is deleted, and none of it is the same: the whole talk anew."""
+    """Return whether all that was said before a turn is deleted, and none of it is the same: the whole talk again."""
     return bool(before) and all(one.deleted and one.draft.dedupe != turn.draft.dedupe for one in before)
 
 

@@ -1,4 +1,4 @@
-"""What is due: things to do and dates of these days, until they are done."""
+"""Find what is due: tasks and dates of the next days that are not done yet."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _USER: Final = frozenset(document_terms("user"))
 def is_done(text: str, later: Iterable[str]) -> bool:
     """Return whether something that was said later says that a thing to do is done, or not to be done any more.
 
-    What was said later may stand in the memory itself, behind its day.
+    What was said later may be in the memory itself, behind its day.
     """
     wanted = _content_terms(AMENDED.sub("", text))
     said_since = [*later, *AMENDED.findall(text)]

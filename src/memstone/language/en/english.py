@@ -1,4 +1,4 @@
-"""English, as the engine asks a language: each subject loads its modules when it is first asked."""
+"""The class for English; each subject loads its modules when it is first used."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from memstone.model.message import Message
 from memstone.model.policy import OwnPattern, OwnSlot, SuggestedSettings
 from memstone.model.query import SpeakerQuestion
 
-# What stands in ``memstone.language.en`` holds hundreds of patterns: compiling them takes longer than all other
-# imports, and most processes need few of them. So every import stands in the method that needs it.
+# What is in ``memstone.language.en`` holds hundreds of patterns: compiling them takes longer than all other
+# imports, and most processes need few of them. So every import is in the method that needs it.
 
 
 _OF_RECALL: Final = ("dates", "entities", "gate.rules", "identity", "relations", "relevance", "prompt_injection")

@@ -1,4 +1,4 @@
-"""Words the rules know. Data only; the functions that use it stand beside it."""
+"""Word lists of the rules. The functions that use them are in other modules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _word_set(text: str) -> frozenset[str]:
 
 
 KIN: Final = _word_set(_DATA["kin"])
-"""People who stand in a relation to the speaker."""
+"""People who are in a relation to the speaker."""
 
 
 PETS: Final = _word_set(

@@ -1,4 +1,4 @@
-"""From what a curator says of each word to the pieces of a message: where each begins, and what it is.
+"""Cut a message into pieces, from what the curator says about each word.
 
 A piece is a sentence or a clause. Whether it is worth remembering, of which kind it is and whom it is about follow from
 the mean of the numbers over its words.
@@ -77,7 +77,7 @@ _JOINTS: Final = frozenset("and but so because cause cuz though although while s
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a message: where it stands, how likely it is worth remembering, what it is, and about whom."""
+    """A part of a message: where it is, how likely it is worth remembering, what it is, and about whom."""
 
     start: int
     end: int

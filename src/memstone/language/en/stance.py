@@ -1,4 +1,4 @@
-"""The stance of a clause (for or against, ending, changing) and the words that say what it is about."""
+"""Find the stance of a clause (for, against, ending, changing) and what it is about."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _LONGEST_STEM: Final = max(map(len, _STEMS))
 
 @lru_cache(maxsize=4096)
 def topics_of(lowered: str) -> frozenset[str]:
-    """Return the kinds of things a lower-case text speaks of."""
+    """Return the kinds of things a lower-case text mentions."""
     words = [word.rstrip(".'-").removesuffix("'s") or word for word in _WORD.findall(lowered)]
     found: set[str] = set()
     for at in range(len(words)):

@@ -1,4 +1,4 @@
-"""The answer on its way back: byte for byte, at once, while memory listens."""
+"""Pass an answer on byte for byte, while memory reads it."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ async def while_there(request: Request, work: Coroutine[Any, Any, Response]) -> 
             leaving = asyncio.ensure_future(_cancel_on_disconnect(request, stay))
             try:
                 return await work
-            finally:  # nothing is waited for from here on: an answer that is there is handed over, or it stays open
+            finally:  # nothing is waited for from here on: an answer that is there is passed on, or it stays open
                 leaving.cancel()
     except TimeoutError:
         if not stay.expired():

@@ -1,4 +1,4 @@
-"""The one tool that a model gets from the gateway: to look for itself. It reaches nobody but whom the chat is about."""
+"""The tool ``memory_search``, which searches only the memory of this chat."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UNREADABLE: Final = {"success": False, "error": {"code": "invalid_input", "mess
 
 @cache
 def _search_tool_spec() -> ToolSpec:
-    """Return the tool of the other faces, without what names a user or a session: no model chooses these here."""
+    """Return the tool of the other interfaces, without what names a user or a session: no model chooses these here."""
     return tools_by_name()[NAME].without("user_id", "apiKeyId", "session_id")
 
 

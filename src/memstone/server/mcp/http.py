@@ -1,4 +1,4 @@
-"""``/mcp``: the protocol over HTTP, behind the same keys as everything else.
+"""``/mcp``: MCP over HTTP, with keys.
 
 Streamable HTTP stands at ``/mcp``. Older clients speak SSE: they listen at ``/mcp/sse`` and send to ``/mcp/messages``.
 """
@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from memstone.errors import AccessError, Forbidden, MemstoneError, MissingExtra
+from memstone.errors import AccessError, Forbidden, MemstoneError, MissingExtra, install_hint
 from memstone.model.access import Verb
 from memstone.server.access import Caller
 from memstone.server.connections import is_local
@@ -179,4 +179,4 @@ def _new_sse(state: ServiceState) -> tuple[Any, Any]:
 
 
 def _missing_extra_error() -> MissingExtra:
-    return MissingExtra("/mcp needs the extra 'mcp'", hint="pip install 'memstone[mcp,server]'")
+    return MissingExtra("/mcp needs the extra 'mcp'", hint=install_hint("mcp,server"))
