@@ -24,6 +24,7 @@ T = TypeVar("T")
 
 DAYS: Final = 30
 _LEARNED: Final = frozenset({EventType.ADD})
+_KNOWN: Final = (Layer.IDENTITY, Layer.FACT, Layer.EPISODE)
 _RECALLED: Final = "RECALL"
 _NEWEST: Final = 6
 _MOST_FIGURES: Final = 1_000
@@ -44,7 +45,8 @@ async def show_overview(visit: Visit) -> Response:
         title="Overview",
         user=user,
         figures=figures,
-        memories=figures.count(Layer.IDENTITY, Layer.FACT, Layer.EPISODE),
+        memories=figures.count(*_KNOWN),
+        aside=figures.count(*_KNOWN, statuses=(Status.DISABLED, Status.QUARANTINED)),
         turns=figures.count(Layer.TURN),
         doubtful=figures.count(*Layer, statuses=(Status.QUARANTINED,)),
         plot=plot_days(figures.days, datetime.now(UTC).date()),
