@@ -408,3 +408,17 @@ def test_every_page_says_what_to_do_while_the_store_is_read_only(
         assert "Tell whoever runs this service" in person.see(path.split("?")[0])
     monkeypatch.undo()
     assert "nothing is learned or changed" not in operator.see("/")
+
+
+def test_the_overview_does_not_look_at_every_memory_to_say_how_memory_is(
+    house: House, operator: Guest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.add("Likes tea")
+
+    async def fails(_: object) -> int:
+        raise AssertionError
+
+    monkeypatch.setattr("memstone.engine.status.pending_vectors", fails)
+    page = operator.see("/")
+    assert "Embeddings" in page
+    assert "bow-v1" in page
