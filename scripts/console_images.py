@@ -89,7 +89,7 @@ SHOTS: Final[Sequence[tuple[str, str, Prepare]]] = (
     ("docs", "/docs/memories", _nothing),
     ("health", "/health", _nothing),
 )
-WHOLE: Final = {"overview", "memories", "memory", "profile"}
+IN_FULL: Final = {"overview", "memories", "memory", "profile"}
 """Of these the documentation shows all there is; of the others what a screen shows."""
 
 DOCUMENTED: Final = {
@@ -137,7 +137,7 @@ def _take_with(site: Site, folder: Path, screen: str, theme: str) -> list[Path]:
             prepare(page)
             page.wait_for_timeout(150)  # what fades in
             taken.append(folder / f"{name}-{screen}-{theme}.png")
-            page.screenshot(path=str(taken[-1]), full_page=name in WHOLE)
+            page.screenshot(path=str(taken[-1]), full_page=name in IN_FULL)
             shrink(taken[-1])
             print(taken[-1])
     return taken
