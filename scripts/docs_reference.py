@@ -45,6 +45,7 @@ PROVIDERS: Final = (
     ("llm", "local"),
     ("llm", "litellm"),
     ("embedder", "local"),
+    ("embedder", "multilingual"),
     ("embedder", "openai"),
     ("embedder", "azure_openai"),
     ("embedder", "gemini"),

@@ -29,6 +29,7 @@ EXTRAS: Final = (
     "keyring",
     "local-llm",
     "mcp",
+    "multilingual",
     "neo4j",
     "postgres",
     "redis",

@@ -1,8 +1,8 @@
-"""A plan past one database, reckoned from what was measured: how many nodes, how full, how even, and what moves.
+"""Compute from measurements how many nodes a load needs, how evenly they are filled, and what moves with one more.
 
-``python -m benchmarks.postgres.scaling`` prints the tables of ``docs/scaling.md``; with ``--write`` it puts them there,
-with ``--check`` it fails when they are not what stands there. Nothing here is random between runs: the tenants are
-drawn from a fixed seed, and everything else is arithmetic over ``benchmarks/results/scaling.json``.
+``python -m benchmarks.postgres.scaling`` prints the tables of ``docs/scaling.md``. ``--write`` writes them into the
+page, and ``--check`` fails if the page has other ones. Every run gives the same numbers: the tenants are drawn with a
+fixed seed, and everything else is arithmetic over ``benchmarks/results/scaling.json``.
 """
 
 from __future__ import annotations
@@ -21,17 +21,26 @@ import numpy as np
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _MEASURED: Final = _ROOT / "benchmarks" / "results" / "scaling.json"
 _PAGE: Final = _ROOT / "docs" / "scaling.md"
-_BEGIN, _END = "<!-- reckoned -->", "<!-- /reckoned -->"
+_BEGIN, _END = "<!-- computed -->", "<!-- /computed -->"
 _GB: Final = 1e9
 
-# A node as one rents it, and how far one fills it.
+# A usual size of a rented node, and how full and how busy it may become.
 CORES: Final = 16
 RAM_GB: Final = 64
 DISK_GB: Final = 2_000
 BUSY: Final = 0.6
 FULL: Final = 0.7
 GRAPH_BYTES: Final = 1.3
-"""An index over vectors takes its vectors once more and a third on top for its edges."""
+"""An index over vectors contains a copy of them, and edges of about a third of their size."""
+_WRITERS: Final = {
+    "one tenant, turns": "one tenant",
+    "one tenant, no turns": "one tenant, if writers did not take turns",
+    "four tenants, turns": "four tenants",
+    "four tenants, no turns": "four tenants, if writers did not take turns",
+    "four tenants, queued and called": "four tenants, learning is queued and workers are notified",
+    "four tenants, queued and not called": "four tenants, learning is queued and workers are not notified",
+}
+"""What the page calls the measured runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +127,7 @@ def report(found: dict[str, Any]) -> str:
 
 def _measured_table(found: dict[str, Any]) -> Sequence[str]:
     rows = [
-        "| measured, one memory or one call | bytes | CPU of the server | CPU of the caller |",
+        "| cost of one memory or one call | bytes | CPU of the server | CPU of the caller |",
         "|---|---|---|---|",
         f"| a memory on disk, with all indexes and its history | {found['bytes_a_memory']:,} | | |",
     ]
@@ -129,13 +138,13 @@ def _measured_table(found: dict[str, Any]) -> Sequence[str]:
 
 
 def _turns(found: dict[str, Any]) -> Sequence[str]:
-    rows = [f"| {found['processes']} processes that write | adds a second |", "|---|---|"]
-    return [*rows, *(f"| {name} | {rate:,.0f} |" for name, rate in found["writers"].items())]
+    rows = [f"| {found['processes']} processes that write | adds per second |", "|---|---|"]
+    return [*rows, *(f"| {_WRITERS[name]} | {rate:,.0f} |" for name, rate in found["writers"].items())]
 
 
 def _nodes(found: dict[str, Any]) -> Sequence[str]:
     rows = [
-        "| memories | tenants | searches a second | adds a second | disk in all | nodes | what decides |",
+        "| memories | tenants | searches per second | adds per second | disk in total | nodes | limited by |",
         "|---|---|---|---|---|---|---|",
     ]
     costs = Costs.of(found, 256)
@@ -152,7 +161,7 @@ def _nodes(found: dict[str, Any]) -> Sequence[str]:
 
 def _evenness() -> Sequence[str]:
     rows = [
-        "| tenants | nodes | fullest node / mean | largest tenant / mean node | moves with one more node |",
+        "| tenants | nodes | fullest node / mean node | largest tenant / mean node | moves if you add a node |",
         "|---|---|---|---|---|",
     ]
     for tenants, nodes in ((200, 2), (200, 4), (2_000, 4), (2_000, 16), (10_000, 16)):
@@ -163,9 +172,9 @@ def _evenness() -> Sequence[str]:
 
 
 def _vectors(found: dict[str, Any]) -> Sequence[str]:
-    """Return how many memories of one user fit where, before another kind of store pays off."""
+    """Return how many bytes a search over so many vectors reads, and what a graph index over them would take."""
     rows = [
-        "| vectors in one search | dimensions | bytes to look at | memory for a graph |",
+        "| vectors in one search | dimensions | bytes to read | memory for a graph index |",
         "|---|---|---|---|",
     ]
     for count, dim in ((1_000, 256), (100_000, 256), (1_000_000, 256), (10_000_000, 256), (10_000_000, 1_024)):

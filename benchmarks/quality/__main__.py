@@ -17,6 +17,7 @@ from benchmarks.quality import (
     chats,
     embedding,
     extraction,
+    languages,
     peers,
     replay,
     retrieval,
@@ -71,6 +72,14 @@ def _retrieval(options: argparse.Namespace) -> Measured:
 
 def _gate(options: argparse.Namespace) -> Measured:
     return "Gate", {"data": ", ".join(path.name for path in options.messages)}, gating.tables(options.messages)
+
+
+def _languages(_: argparse.Namespace) -> Measured:
+    facts = {
+        "data": f"{languages.FILE.name}: 20 things said and 20 questions in each language",
+        "stored": "with infer=False, one person for each language",
+    }
+    return "Languages", facts, languages.tables(_say)
 
 
 def _abstention(options: argparse.Namespace) -> Measured:
@@ -138,6 +147,7 @@ def _parser() -> argparse.ArgumentParser:
     message.add_argument("--data", type=Path, default=answers.PEOPLE, help="a folder of people with questions")
     gate = _kind(kinds, "gate", _gate, "whether memory is looked at for the messages that need it")
     gate.add_argument("--messages", type=Path, nargs="+", required=True, help="JSONL: text, needs_memory, kind")
+    _kind(kinds, "languages", _languages, "whether questions in other languages than English find their answers")
     silent = _kind(kinds, "abstention", _abstention, "whether nothing is shown where memory has no answer")
     silent.add_argument("--memories", type=Path, required=True, help="JSONL: id, text")
     silent.add_argument("--answerable", type=Path, required=True, help="JSONL: text, answers (ids of memories)")

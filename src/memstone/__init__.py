@@ -1,4 +1,4 @@
-"""Memstone: the memory of AI applications.
+"""Memstone: long-term memory for AI applications.
 
 >>> from memstone import Memory
 >>> memory = Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}})

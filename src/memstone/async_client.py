@@ -1,4 +1,4 @@
-"""The asyncio client: the verbs of ``Memory``, carried out by a service.
+"""The asyncio client: the methods of ``Memory``, carried out by a service.
 
 Made from ``client.py`` by ``scripts/make_async_api.py``: do not edit, change the original.
 """

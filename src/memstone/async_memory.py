@@ -1,4 +1,4 @@
-"""The asyncio face: a memory, and the verbs of ``memstone.api``.
+"""``Memory``, the blocking interface.
 
 Made from ``memory.py`` by ``scripts/make_async_api.py``: do not edit, change the original.
 """

@@ -1,4 +1,4 @@
-"""How long to wait before a request is sent again: every client of another service asks here."""
+"""Compute how long to wait before a request is repeated."""
 
 from __future__ import annotations
 

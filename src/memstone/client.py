@@ -1,4 +1,4 @@
-"""The blocking client: the verbs of ``Memory``, carried out by a service.
+"""The blocking client: the methods of ``Memory``, carried out by a service.
 
 ``async_client.py`` is made from this file by ``scripts/make_async_api.py``; a test keeps the two in step.
 """

@@ -1,4 +1,4 @@
-"""Settings: what a memory is made of and how it behaves.
+"""Settings: their sections, files and variables.
 
 The library takes a dictionary or ``Settings``. Of the environment it reads by itself only the key and the address of a
 provider that these name and say nothing more about (``memstone.compose.build_adapter``). ``Settings.load`` (a TOML file

@@ -1,4 +1,4 @@
-"""Environment variables: which of ``MEMSTONE_…`` are settings, and those of a gateway.
+"""Environment variables: those that set ``MEMSTONE_`` settings, and those of a gateway.
 
 ``MEMORY_…`` and ``QDRANT_…`` are read for those who have them set already. They say how large and how fast things are,
 never whether memory is on or where text is sent: nobody's vectors leave the machine because a variable of another

@@ -1,4 +1,4 @@
-"""Every error Memstone raises on purpose.
+"""Every error that Memstone raises on purpose.
 
 ::
 

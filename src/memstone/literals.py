@@ -1,4 +1,4 @@
-"""The words that arguments and answers are limited to, for type checkers and for the checks at run time.
+"""Values of arguments and answers, for type checkers and for checks at run time.
 
 Where the engine has an enumeration of the same words, a test keeps the two in step.
 """

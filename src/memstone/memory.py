@@ -1,4 +1,4 @@
-"""The blocking face: a memory, and the verbs of ``memstone.api``.
+"""``Memory``, the blocking interface.
 
 ``async_memory.py`` is made from this file by ``scripts/make_async_api.py``; a test keeps the two in step.
 """

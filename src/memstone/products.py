@@ -1,4 +1,4 @@
-"""Products of matrices that stay on the thread that asks for them.
+"""Matrix products that stay on the calling thread.
 
 BLAS shares a larger product between threads, which afterwards keep their processors busy for some 20 ms waiting for
 more. For the small products of one message that costs many times what the product does.

@@ -1,4 +1,4 @@
-"""Adapters by name.
+"""Load adapters by name.
 
 Built-in names come from a table, so that nothing is scanned or imported before it is used. A name that is not in it is
 looked for among installed entry points (group ``memstone.<kind>``); ``package.module:Class`` always works.
@@ -33,6 +33,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("graph", "neo4j"): ("memstone.adapters.graph.neo4j:Neo4jStore", "neo4j"),
     ("graph", "falkordb"): ("memstone.adapters.graph.falkordb:FalkorDbStore", "falkordb"),
     ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
+    ("embedder", "multilingual"): ("memstone.adapters.embed.multilingual:MultilingualEmbedder", "multilingual"),
     ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
     ("embedder", "ollama"): ("memstone.adapters.embed.ollama:OllamaEmbedder", ""),
     ("embedder", "azure_openai"): ("memstone.adapters.embed.azure:AzureOpenAiEmbedder", ""),

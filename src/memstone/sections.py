@@ -222,6 +222,7 @@ class WriteSettings(SettingsSection):
 
     ``mode``: ``inline``, ``background``, ``session_end`` (after ``debounce_seconds`` of silence) or ``manual``. With
     ``digest`` a session also becomes an episode. ``without_llm``: ``rules`` distil, or sessions ``wait`` for a model.
+    Without ``remote_llm``, a language model outside this machine is told nothing.
     """
 
     mode: Literal["inline", "background", "session_end", "manual"] | None = None
@@ -231,6 +232,7 @@ class WriteSettings(SettingsSection):
     max_attempts: int | None = Field(default=None, ge=1, le=100)
     lease_seconds: float | None = Field(default=None, gt=0)
     without_llm: Literal["rules", "wait"] | None = None
+    remote_llm: bool | None = None
     turns: int | None = Field(default=None, ge=4)
     turn_chars: int | None = Field(default=None, ge=100)
     shutdown_seconds: float | None = Field(default=None, ge=0)

@@ -1,4 +1,4 @@
-"""The sections of the settings that say how a memory behaves towards users, agents and services."""
+"""Sections of the settings about policy, quotas, identity and injection."""
 
 from __future__ import annotations
 

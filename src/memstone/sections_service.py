@@ -1,4 +1,4 @@
-"""The section of the settings that a service reads: where it listens, whom it lets in, how much it takes."""
+"""Sections of the settings for the service and the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a setting, in plain words, and which one was probably meant."""
+"""Explain an invalid setting, and suggest the one that was probably meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging of the library: quiet unless the application asks, and never the content of a memory at INFO or above.
+"""Logging of the library: silent by default, and without content of memories at INFO or above.
 
 What happens is told by named events; ``docs/reference/events.md`` lists them all, with their fields.
 """

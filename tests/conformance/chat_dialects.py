@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
 from memstone.ports.models import Prompt, Reply, ToolCall
 from memstone.testing.wire import KEY, Handler
-from memstone.testing.wire_chat import MODEL, FakeAnthropic, FakeAzure, FakeCompatible, FakeGemini, FakeOllama
+from memstone.testing.wire_chat import (
+    MODEL,
+    FakeAnthropic,
+    FakeAzure,
+    FakeCompatible,
+    FakeGemini,
+    FakeMistral,
+    FakeOllama,
+)
 
 Official = Callable[[str, "Asked"], Reply]
 
@@ -23,6 +31,7 @@ class Asked:
     key: str = KEY
     model: str = MODEL
     timeout: float = 30.0
+    stream: bool = False
 
     @property
     def by_schema(self) -> bool:
@@ -65,6 +74,27 @@ def _arguments(asked: Asked) -> dict[str, Any]:
     return {**arguments, "temperature": 0, "max_tokens": 2000}
 
 
+def _stream_arguments(asked: Asked) -> dict[str, Any]:
+    return {**_arguments(asked), "stream": True, "stream_options": {"include_usage": True}}
+
+
+def _joined_chunks(chunks: Iterable[Any]) -> Reply:
+    """What somebody gathers from the chunks that a client hands out."""
+    text, tokens, reason = "", (0, 0), None
+    calls: dict[int, tuple[str, str]] = {}
+    for chunk in chunks:
+        if chunk.usage:
+            tokens = chunk.usage.prompt_tokens, chunk.usage.completion_tokens
+        for choice in chunk.choices:
+            text += choice.delta.content or ""
+            reason = choice.finish_reason or reason
+            for call in choice.delta.tool_calls or ():
+                name, arguments = calls.get(call.index, ("", ""))
+                calls[call.index] = name or call.function.name or "", arguments + (call.function.arguments or "")
+    assert reason is not None, "the stream ended too early"
+    return Reply(text, tuple(ToolCall(name, json.loads(arguments)) for name, arguments in calls.values()), *tokens)
+
+
 def _completion(created: Any) -> Reply:
     message = created.choices[0].message
     calls = [ToolCall(one.function.name, json.loads(one.function.arguments)) for one in message.tool_calls or ()]
@@ -74,6 +104,8 @@ def _completion(created: Any) -> Reply:
 def by_openai(url: str, asked: Asked) -> Reply:
     openai: Any = import_module("openai")
     with openai.OpenAI(base_url=url, api_key=asked.key, max_retries=0, timeout=asked.timeout) as client:
+        if asked.stream:
+            return _joined_chunks(client.chat.completions.create(**_stream_arguments(asked)))
         return _completion(client.chat.completions.create(**_arguments(asked)))
 
 
@@ -81,12 +113,16 @@ def by_azure(url: str, asked: Asked) -> Reply:
     openai: Any = import_module("openai")
     options = {"azure_endpoint": url, "api_version": "2024-10-21", "azure_deployment": MODEL}
     with openai.AzureOpenAI(**options, api_key=asked.key, max_retries=0, timeout=asked.timeout) as client:
+        if asked.stream:
+            return _joined_chunks(client.chat.completions.create(**_stream_arguments(asked)))
         return _completion(client.chat.completions.create(**_arguments(asked)))
 
 
 def by_mistral(url: str, asked: Asked) -> Reply:
     mistral: Any = import_module("mistralai.client")
     with mistral.Mistral(api_key=asked.key, server_url=url, timeout_ms=int(asked.timeout * 1000)) as client:
+        if asked.stream:
+            return _joined_chunks(event.data for event in client.chat.stream(**_arguments(asked)))
         return _completion(client.chat.complete(**_arguments(asked)))
 
 
@@ -101,7 +137,12 @@ def by_anthropic(url: str, asked: Asked) -> Reply:
             for tool in asked.prompt.tools
         ]
     with anthropic.Anthropic(base_url=url, api_key=asked.key, max_retries=0, timeout=asked.timeout) as client:
-        created = client.messages.create(system=asked.system, **arguments)
+        if asked.stream:
+            with client.messages.stream(system=asked.system, **arguments) as stream:
+                created = stream.get_final_message()
+                assert stream.current_message_snapshot.stop_reason, "the stream ended too early"
+        else:
+            created = client.messages.create(system=asked.system, **arguments)
     text = "".join(block.text for block in created.content if block.type == "text")
     calls = [ToolCall(block.name, block.input) for block in created.content if block.type == "tool_use"]
     read = created.usage.input_tokens + created.usage.cache_read_input_tokens
@@ -121,8 +162,14 @@ def by_gemini(url: str, asked: Asked) -> Reply:
     http = types.HttpOptions(base_url=url, timeout=int(asked.timeout * 1000))
     with genai.Client(api_key=asked.key, http_options=http) as client:
         config = types.GenerateContentConfig(**options)
-        created = client.models.generate_content(model=asked.model, contents=contents, config=config)
-    parts = created.candidates[0].content.parts
+        question = {"model": asked.model, "contents": contents, "config": config}
+        if asked.stream:
+            pieces = list(client.models.generate_content_stream(**question))
+        else:
+            pieces = [client.models.generate_content(**question)]
+    created = pieces[-1]
+    assert created.candidates[0].finish_reason, "the stream ended too early"
+    parts = [part for piece in pieces for part in piece.candidates[0].content.parts]
     text = "".join(part.text for part in parts if part.text and not part.thought)
     calls = [ToolCall(part.function_call.name, part.function_call.args) for part in parts if part.function_call]
     usage = created.usage_metadata
@@ -141,11 +188,16 @@ def by_ollama(url: str, asked: Asked) -> Reply:
             format=asked.prompt.schema,
             options={"temperature": 0, "num_predict": 2000},
             tools=[{"type": "function", "function": tool} for tool in asked.prompt.tools] or None,
+            stream=asked.stream,
         )
+        pieces = list(created) if asked.stream else [created]
     finally:
         client._client.close()  # it has no way of its own
-    calls = [ToolCall(one.function.name, dict(one.function.arguments)) for one in created.message.tool_calls or ()]
-    return Reply(created.message.content or "", tuple(calls), created.prompt_eval_count, created.eval_count)
+    assert pieces[-1].done, "the stream ended too early"
+    called = [call.function for piece in pieces for call in piece.message.tool_calls or ()]
+    calls = [ToolCall(one.name, dict(one.arguments)) for one in called]
+    text = "".join(piece.message.content or "" for piece in pieces)
+    return Reply(text, tuple(calls), pieces[-1].prompt_eval_count, pieces[-1].eval_count)
 
 
 def status_of(error: BaseException) -> int | None:
@@ -158,7 +210,7 @@ DIALECTS = {
     one.provider: one
     for one in (
         Dialect("openai", FakeCompatible, by_openai, "/v1"),
-        Dialect("mistral", FakeCompatible, lambda url, asked: by_mistral(url.removesuffix("/v1"), asked), "/v1"),
+        Dialect("mistral", FakeMistral, lambda url, asked: by_mistral(url.removesuffix("/v1"), asked), "/v1"),
         Dialect("azure_openai", FakeAzure, by_azure),
         Dialect("anthropic", FakeAnthropic, by_anthropic),
         Dialect("gemini", FakeGemini, by_gemini),

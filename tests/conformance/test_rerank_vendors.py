@@ -191,7 +191,7 @@ def test_two_classes_are_weighed_against_each_other_and_more_are_refused(model_d
     (model_dir / "model.onnx").write_bytes(tiny_encoder(2))
     assert [score for _, score in run("blocking", local(model_dir, TEXTS))] == [0.5] * 4
     (model_dir / "model.onnx").write_bytes(tiny_encoder(3))
-    with pytest.raises(ConfigError, match="3 numbers a pair"):
+    with pytest.raises(ConfigError, match="3 numbers per pair"):
         run("blocking", local(model_dir, TEXTS))
 
 

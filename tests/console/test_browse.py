@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from memstone.drive import drive
 from memstone.engine import browse
 from memstone.engine.browse import BrowseRequest
 from memstone.errors import Forbidden, InvalidInput, NotFoundError
+from memstone.ports.browse import LayerCount
 
 if TYPE_CHECKING:
     from tests.postgres.server import Server
@@ -125,3 +127,21 @@ def test_figures_and_receipts_count_what_happened(memory: Memory) -> None:
     assert everybody.waiting == {"pending": 0, "dead": 0}
     assert everybody.work is not None
     memory.delete_all(user_id="carol")
+
+
+def test_days_that_have_as_many_events_as_before_are_not_counted_by_kind_again(memory: Memory) -> None:
+    def figures(known: browse.OverviewFigures | None = None) -> browse.OverviewFigures:
+        return drive(memory.engine.run(browse.overview_figures, "dora", 30, known))
+
+    own = memory.add("I like tea", user_id="dora", infer=False)["results"][0]["id"]
+    first = figures()
+    assert [(one.name, one.times) for one in first.events] == [("ADD", 1)]
+    marked = replace(first, events=[first.events[0]._replace(name="SEEN")])
+    assert [one.name for one in figures(marked).events] == ["SEEN"], "as it was counted before"
+    memory.update(own, "I like coffee")
+    assert sorted((one.name, one.times) for one in figures(marked).events) == [("ADD", 1), ("UPDATE", 1)]
+    memory.review.disable(own)
+    assert figures().layers["fact", "disabled"].memories == 1
+    everybody = drive(memory.engine.run(browse.overview_figures, "", 30))
+    assert everybody.layers["fact", "disabled"] == LayerCount(1, 4)
+    assert everybody.layers["fact", "active"].memories > 25

@@ -367,3 +367,19 @@ def test_stored_text_is_inert_on_every_page(house: House, operator: Guest) -> No
         assert not re.search(r"href=\"\s*javascript:", text)
         assert not set(text) & set("\u202e\u2066\u200f\x1b")
         assert "49" not in re.findall(r"\{\{ 7\*7 \}\}|\b49\b", text)
+
+
+def test_nothing_is_added_while_memory_is_paused_and_the_page_says_so(house: House, operator: Guest) -> None:
+    house.run(house.memory.settings.pause, user_id="alice")
+    answer = operator.submit("/console/memories/add", text="Likes tea", user="alice", kind="factual")
+    assert answer.status_code == 409
+    assert "Memory is paused for this user" in answer.text
+    file = {"file": ("x.json", b'[{"memory": "Likes tea", "user_id": "alice"}]', "application/json")}
+    answer = operator.post("/console/memories/import", data={"csrf": operator.csrf}, files=file)
+    assert answer.status_code == 409
+    assert "import again" in answer.text
+
+
+def test_nothing_is_said_to_be_erased_that_was_not_there(house: House, operator: Guest) -> None:
+    gone = "00000000-0000-7000-8000-000000000000"
+    assert operator.submit(f"/console/memories/{gone}/erase", confirm="erase").status_code == 404

@@ -328,3 +328,10 @@ def test_work_can_be_stopped_and_is_for_its_tenant_alone(house: House, operator:
     operator.see("/console/work/nowhere", 404)
     operator.see(DATA)
     assert operator.submit("/console/work/nowhere/cancel").status_code == 404
+
+
+@pytest.mark.parametrize("port", ["70000", "9" * 40, "0", "-1", "abc"])
+def test_a_port_that_is_none_is_explained(operator: Guest, port: str) -> None:
+    answer = operator.submit("/console/settings/connections/store", enabled="on", host="localhost", port=port)
+    assert answer.status_code == 400
+    assert "What to do" in answer.text

@@ -168,6 +168,22 @@ def test_the_cookie_opens_no_api(house: House) -> None:
     assert house.guest().get("/v1/memories?user_id=alice").status_code == 401
 
 
+def test_signing_in_leads_to_the_page_that_was_wanted_with_what_was_asked_of_it(house: House) -> None:
+    guest = house.visitor()
+    page = guest.see("/console/memories?user=alice&q=%22%3E", 401)
+    assert 'name="next" value="/console/memories?user=alice&amp;q=%22%3E"' in page
+    wanted = {"link": house.link().token, "next": "/console/memories?user=alice&q=%22%3E"}
+    answer = guest.post("/console/sign-in", data=wanted, follow_redirects=False)
+    assert answer.headers["location"] == wanted["next"]
+
+
+def test_a_personal_link_that_was_used_says_whom_to_ask(house: House) -> None:
+    link = house.link(user_id="alice")
+    house.visitor().post("/console/sign-in", data={"link": link.token})
+    again = house.visitor().post("/console/sign-in", data={"link": link.token})
+    assert "ask whoever sent it to you" in again.text
+
+
 # --- in a browser -----------------------------------------------------------------------------------------------------
 
 
@@ -177,6 +193,14 @@ def test_a_browser_signs_in_by_the_link_which_leaves_the_address_bar(site: Site)
         assert "#" not in page.url
         page.get_by_role("button", name="Sign out").first.click()
         page.get_by_role("heading", name="Sign in").wait_for()
+
+
+@pytest.mark.system
+def test_a_link_that_is_pasted_into_the_open_sign_in_page_signs_in(site: Site) -> None:
+    with site.chromium.tab() as page:
+        page.goto(f"{site.url}/console/sign-in")
+        page.goto(site.link())
+        page.get_by_role("heading", name="Overview").wait_for()
 
 
 def test_without_scripts_a_code_signs_in_and_pages_can_be_read(site: Site) -> None:

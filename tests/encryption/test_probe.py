@@ -130,6 +130,7 @@ def test_no_file_holds_plain_text_whatever_is_done(tmp_path: Path, monkeypatch: 
 def test_the_probe_sees_a_plain_store(tmp_path: Path) -> None:
     with _probe(tmp_path) as probe, Memory(settings(tmp_path / "people.db", None)) as memory:
         _bulk(memory, 200)
+        probe.look()  # at the log, which goes when the store is closed
     assert {found.partition(":")[0] for found in probe.found} >= {"people.db-wal"}
 
 

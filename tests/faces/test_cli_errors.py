@@ -63,6 +63,16 @@ def test_a_wrong_command_is_two_lines_and_code_2(cli: Cli, args: list[str], mess
     assert cli(*args, "--json").error["message"] in ran.err
 
 
+@pytest.mark.parametrize("group", ["encryption", "models"])
+def test_a_group_of_commands_alone_shows_its_help_as_it_is(cli: Cli, group: str) -> None:
+    result = cli(group)
+
+    assert result.code == 2
+    assert result.err.startswith(f"Usage: memstone {group} [OPTIONS] COMMAND [ARGS]...\n\n")
+    assert "\nCommands:\n" in result.err
+    assert "error:" not in result.err
+
+
 @pytest.mark.parametrize(
     "args", [["add", "x"], ["search", "x"], ["list"], ["delete", "--all", "--yes"], ["delete", "--all"]]
 )

@@ -40,7 +40,7 @@ async def test_a_question_about_the_user_brings_what_is_known_fenced_and_cited(f
     assert json.loads(json.dumps(pack.as_dict()))["empty"] is False
 
 
-@pytest.mark.req("X-4", "S-24", "D-10")
+@pytest.mark.req("X-4", "S-24", "D-10", "X-4.1")
 @pytest.mark.parametrize("gate", ["heuristic", "never"])
 async def test_a_gate_that_closes_shows_nothing_and_says_why(opens: Opens, gate: str) -> None:
     face = opens({"context": {"gate": gate}})
@@ -56,7 +56,7 @@ async def test_a_gate_that_closes_shows_nothing_and_says_why(opens: Opens, gate:
         assert not (await face.receipt(pack.receipt_id))["chosen"]
 
 
-@pytest.mark.req("X-4")
+@pytest.mark.req("X-4", "X-4.1")
 async def test_a_question_about_the_world_brings_the_profile_and_recalls_nothing(face: Face) -> None:
     await told(face)
     pack = await face.context("What is the capital of Peru?", user_id="alice")

@@ -31,7 +31,7 @@ _OSLO: Final = '{"facts": [{"text": "User lives in Oslo.", "turn": 1, "quote": "
 # --- the log ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.req("S-57", "P-23", "S-23")
+@pytest.mark.req("S-57", "P-23", "S-23", "P-23.1")
 async def test_a_run_is_logged_with_its_decisions_and_what_it_cost(opens: Opens) -> None:
     llm = ScriptedLlm([Reply(_OSLO, input_tokens=210, output_tokens=17)])
     face = opens(later("manual"), llm=llm)

@@ -77,6 +77,7 @@ async def test_what_it_says_of_itself_is_read_when_the_configuration_asks_for_it
     assert {line["origin"] for line in await facts(face)} == {"assistant"}
 
 
+@pytest.mark.req("O-35")
 async def test_a_fact_from_an_answer_carries_category_time_and_source(face: Face, opens: Opens) -> None:
     chat = [{"role": "user", "content": "I love tea."}, *says("You told me that you speak Norwegian.")]
 

@@ -211,7 +211,7 @@ async def test_words_that_nothing_bears_out_are_stored_as_doubtful(face: Face, m
     assert stored["doubt"] == "it has a number that nobody said"
 
 
-@pytest.mark.req("C-23")
+@pytest.mark.req("C-23", "O-33")
 @pytest.mark.parametrize("text", ["", "x" * 5_000])
 async def test_words_that_cannot_be_stored_are_reported(face: Face, model: Model, opens: Opens, text: str) -> None:
     model.knows = {"live in Oslo": "User lives in Oslo."}

@@ -114,7 +114,7 @@ async def test_every_run_logs_its_decisions_without_their_content(opens: Opens, 
     assert "tea" not in loud
 
 
-@pytest.mark.req("P-23")
+@pytest.mark.req("P-23", "P-23.1")
 async def test_every_decision_has_a_record_of_its_own_for_those_who_want_details(opens: Opens, heard: Heard) -> None:
     face = opens(LOCAL)
     await face.add("I live in Oslo.", user_id="alice", infer=True)
@@ -134,7 +134,7 @@ async def test_every_decision_has_a_record_of_its_own_for_those_who_want_details
     assert tea["action"] == "add"
 
 
-@pytest.mark.req("P-23")
+@pytest.mark.req("P-23", "P-23.1")
 async def test_what_changes_nothing_is_a_decision_too(face: Face, heard: Heard) -> None:
     await face.add("I love tea.", user_id="alice", infer=True)
     heard.forget()

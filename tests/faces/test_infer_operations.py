@@ -78,7 +78,7 @@ async def test_a_text_is_stored_letter_by_letter(opens: Opens, text: str) -> Non
     assert await face.listed() == [text]
 
 
-@pytest.mark.req("R-32")
+@pytest.mark.req("R-32", "R-32.1")
 async def test_what_is_doubtful_is_stored_and_marked_and_replaces_nothing(opens: Opens) -> None:
     face = opens(
         llm=answers(

@@ -48,7 +48,7 @@ async def test_a_new_index_is_built_beside_the_old_one_and_then_switched_to(open
     progress: list[tuple[int, int]] = []
     report = await face.admin.reindex(lambda done, total: progress.append((done, total)))
 
-    assert report == {"signature": "hash:bow-v1:128", "indexed": 3, "failed": 0, "dropped": 3}
+    assert report == {"signature": "hash:bow-v1:128", "indexed": 3, "failed": 0, "dropped": 3, "sent": 0}
     assert progress == [(3, 3)]
     assert opens.rows("SELECT signature, state FROM indexes") == [("hash:bow-v1:128", "active")]
     assert opens.rows("SELECT DISTINCT signature, length(vector) FROM vectors") == [("hash:bow-v1:128", 512)]

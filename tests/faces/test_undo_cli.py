@@ -79,7 +79,7 @@ def test_a_rollback_asks_says_what_it_did_and_is_taken_back(cli: Cli) -> None:
     assert cli("list", "--user", "alice").code == 0
 
     done = cli("rollback", *since, "--yes")
-    assert done.out == "1 change of 1 memory taken back (1 ADD)\n"
+    assert done.out == "1 change of 1 memory undone (1 ADD)\n"
     job = done.err.split("--job ")[1].split("`")[0]
     assert cli("list", "--user", "alice").code == 1
     assert cli("list", "--user", "bob").code == 0

@@ -60,7 +60,10 @@ class _Source:
 @cache
 def modules() -> tuple[ModuleType, ...]:
     """Import the whole package."""
-    names = [one.name for one in pkgutil.walk_packages(memstone.__path__, "memstone.") if "__main__" not in one.name]
+    # Integrations have no patterns, and what they import may not be installed.
+    left_out = ("__main__", "memstone.integrations.")
+    names = [one.name for one in pkgutil.walk_packages(memstone.__path__, "memstone.")]
+    names = [name for name in names if not any(part in name for part in left_out)]
     return tuple(importlib.import_module(name) for name in names)
 
 

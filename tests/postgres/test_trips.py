@@ -61,7 +61,7 @@ def test_calls_go_to_the_database_a_few_times_only(postgres: Server, waits: Coun
             call()
             found[name] = waits["trips"]
 
-    most = {"search": 7, "context": 14, "add": 5, "get_all": 2}
+    most = {"search": 7, "context": 14, "add": 6, "get_all": 2}
     assert {name: count for name, count in found.items() if count > most[name]} == {}
 
 

@@ -179,6 +179,8 @@ FILLED: Final[dict[str, Fill]] = {
     "backendConfigs": _fixed({}),
     "fallbackBackends": _fixed([]),
     "host": _fixed("127.0.0.1"),
+    "repair": _fixed(True),
+    "newest_first": _fixed("true"),
     "port": _fixed(6333),
     "apiKey": _fixed("abc"),
     "collection": _fixed("harbour"),

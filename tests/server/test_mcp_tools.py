@@ -280,7 +280,7 @@ def test_a_budget_is_kept_and_the_best_is_always_there() -> None:
     with_tools(work)
 
 
-@pytest.mark.req("O-26", "X-31")
+@pytest.mark.req("O-26", "X-31", "O-26.1")
 def test_scopes_say_whose_memories_are_searched() -> None:
     async def work(over: Tools) -> None:
         for text, user, run in (

@@ -60,7 +60,7 @@ ROUTES: Final = (
 )
 
 
-@pytest.mark.req("O-26", "X-31", "D-3")
+@pytest.mark.req("O-26", "X-31", "D-3", "O-26.1")
 @pytest.mark.parametrize("path", ROUTES)
 @pytest.mark.parametrize("scope", FOUND)
 def test_a_search_looks_as_far_as_its_scope(world: World, path: str, scope: str) -> None:
@@ -107,7 +107,7 @@ def known(gate: Gate) -> str:
     return str(key["key"])
 
 
-@pytest.mark.req("O-26", "O-45", "X-31", "O-1")
+@pytest.mark.req("O-26", "O-45", "X-31", "O-1", "O-26.1")
 def test_a_chat_looks_as_far_as_its_header_says(gate: Gate) -> None:
     key = known(gate)
     for scope, found in FOUND.items():

@@ -25,7 +25,7 @@ def decided(sentence: str, *known: str, quote: str = "", odds: float = 0.0) -> D
 # --- known already ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.req("X-11", "P-14")
+@pytest.mark.req("X-11", "P-14", "X-11.1")
 @pytest.mark.parametrize(
     ("said", "known"),
     [
@@ -52,7 +52,7 @@ def test_what_differs_in_a_word_that_counts_is_not_known(said: str, known: str) 
     assert decided(said, known).action is not FactAction.IGNORE
 
 
-@pytest.mark.req("X-11", "P-17", "C-58.16")
+@pytest.mark.req("X-11", "P-17", "C-58.16", "X-11.1")
 @pytest.mark.parametrize(
     ("said", "known"),
     [
@@ -95,7 +95,7 @@ def _statements(draw: random.Random) -> Iterator[tuple[str, str]]:
     yield f"User wants to see {place[0]}.", f"User saw {place[0]}."
 
 
-@pytest.mark.req("X-11", "R-3")
+@pytest.mark.req("X-11", "R-3", "X-11.1")
 def test_of_thousands_of_pairs_that_differ_none_is_taken_for_known() -> None:
     draw = random.Random(7)  # noqa: S311 - no secret
     pairs = [pair for _ in range(400) for pair in _statements(draw)]

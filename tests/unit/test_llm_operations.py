@@ -183,6 +183,7 @@ def test_memories_of_an_agent_are_asked_for_from_its_side() -> None:
     assert 'begin with "Agent"' not in ask().messages[0]["content"]
 
 
+@pytest.mark.req("O-36")
 def test_turns_that_do_not_fit_are_shown_in_part_and_counted() -> None:
     asked = ask(talk([Message("user", "start " + "x" * 100_000 + " end"), Message("user", "short", "Anna")]))
     output = asked.messages[1]["content"]
@@ -280,7 +281,7 @@ def test_what_is_no_list_is_refused(answer: str) -> None:
 # --- texts are stored as they were written ----------------------------------------------------------------------------
 
 
-@pytest.mark.req("R-32")
+@pytest.mark.req("R-32", "O-33")
 @pytest.mark.parametrize(
     ("said", "text", "quote"),
     [
@@ -427,7 +428,7 @@ _DOUBTED = [
 ]
 
 
-@pytest.mark.req("R-32", "X-36")
+@pytest.mark.req("R-32", "X-36", "R-32.1")
 @pytest.mark.parametrize(("said", "text", "quote", "doubt"), _DOUBTED)
 def test_what_the_words_speak_against_is_kept_as_doubtful(said: str, text: str, quote: str, doubt: str) -> None:
     found = read(add(text, quote), message=said)

@@ -91,6 +91,8 @@ def test_the_version_is_one() -> None:
 
 NOT_TOGETHER = {"litellm"}
 """Extras that cannot be installed beside the others."""
+FRAMEWORKS = {"fastapi", "langgraph", "llama-index", "openai-agents", "pydantic-ai"}
+"""Extras for people who have the framework already."""
 
 
 def test_the_extra_for_everything_names_every_extra_that_goes_together() -> None:
@@ -98,7 +100,7 @@ def test_the_extra_for_everything_names_every_extra_that_goes_together() -> None
     extras = project["optional-dependencies"]
     (everything,) = extras["all"]
     named = everything.removeprefix("memstone[").removesuffix("]").split(",")
-    assert named == sorted(extras.keys() - {"all"} - NOT_TOGETHER)
+    assert named == sorted(extras.keys() - {"all"} - NOT_TOGETHER - FRAMEWORKS)
 
 
 def test_types_are_published() -> None:

@@ -166,6 +166,7 @@ def test_the_same_fact_twice_in_a_message_is_one() -> None:
     assert texts("I like tea. Really, I like tea!") == ["User likes tea."]
 
 
+@pytest.mark.req("O-33")
 @pytest.mark.parametrize("liked", ["a" * 600, "b" * 490, "c" * 10])
 def test_a_fact_has_at_most_500_characters(liked: str) -> None:
     (fact,) = read(f"I like {liked}").facts
@@ -173,6 +174,7 @@ def test_a_fact_has_at_most_500_characters(liked: str) -> None:
     assert liked[:10] in fact.text
 
 
+@pytest.mark.req("O-33")
 @pytest.mark.parametrize("said", ["I   like \t green\u00a0 tea  ", "\n\n I like green tea \n"])
 def test_text_is_trimmed_and_its_white_space_collapsed(said: str) -> None:
     assert only(said).text == "User likes green tea."
@@ -457,6 +459,7 @@ def test_a_line_of_more_than_900_characters_is_read_like_any_other(line: str) ->
     assert not found.is_cut
 
 
+@pytest.mark.req("O-36")
 def test_of_a_very_long_message_the_end_is_read() -> None:
     filler = "Water boils at a hundred degrees.\n" * (INPUT_CHARS // 34 + 10)
     message = f"I live in Oslo.\n{filler}I live in Bergen."

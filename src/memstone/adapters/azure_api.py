@@ -1,4 +1,4 @@
-"""Where calls of a deployment in Azure OpenAI go, and what the environment says about them."""
+"""Read addresses and keys of Azure OpenAI deployments, also from the environment."""
 
 from __future__ import annotations
 

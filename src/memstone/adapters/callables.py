@@ -1,4 +1,4 @@
-"""What the adapters of plain callables share."""
+"""Helpers for adapters of plain functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that Memstone writes for an encrypted store: exports, and the parts of a backup from a database server.
+"""Write and read encrypted files: exports, and parts of backups of PostgreSQL.
 
 A file begins with a line that says what it is and which key opens it. Then come blocks, each encrypted with AES-256-GCM
 under a key of this file alone. The nonce of a block is its number and whether it is the last one, so that a file that

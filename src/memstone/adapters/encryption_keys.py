@@ -1,4 +1,4 @@
-"""The keys that a store is encrypted with: where their text is kept, and how a new one takes the first place.
+"""The list of encryption keys of a store: read it from its place, and add a new current key.
 
 A place holds one key per line, the current one first. Former keys stay below it: a process that has the store open, a
 backup, or a crash in the middle of a rotation may still need one of them.
@@ -214,7 +214,7 @@ class _ReadOnlyText:
 
     def write(self, text: str, *, new: bool) -> None:
         del text, new
-        raise AssertionError("nobody writes where it cannot be written")
+        raise AssertionError("keys cannot be written to this place")
 
 
 class _CommandOutput(_ReadOnlyText):

@@ -1,4 +1,4 @@
-"""Locks across a fork."""
+"""Locks that stay usable after a fork."""
 
 from __future__ import annotations
 

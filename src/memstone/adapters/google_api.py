@@ -1,4 +1,4 @@
-"""What calls of Google's Gemini API have in common: names of models, schemas, and errors in its own form."""
+"""Common parts of calls to Google's Gemini API: model names, schemas and errors."""
 
 from __future__ import annotations
 

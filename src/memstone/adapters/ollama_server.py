@@ -1,4 +1,4 @@
-"""Where an Ollama server is, as its own programs find it."""
+"""Find the address of the Ollama server, as Ollama's own programs do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is held in memory of each user, loaded from the ledger on first use and kept up to date.
+"""A cache of users' partitions, loaded from the ledger on first use and kept up to date.
 
 The ledger's change counter tells, in one indexed look-up, whether anybody (this process or another) changed
 something since.

@@ -1,4 +1,4 @@
-"""Trying again what may work a moment later."""
+"""Repeat a request after failures that may pass."""
 
 from __future__ import annotations
 

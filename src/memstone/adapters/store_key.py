@@ -1,4 +1,4 @@
-"""Where the key of a store is kept: in a file, in the system's keyring, with another program, or in the process."""
+"""The key of a store, kept in a file, the system's keyring, another program or a variable."""
 
 from __future__ import annotations
 

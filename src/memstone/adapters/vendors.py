@@ -1,4 +1,4 @@
-"""Who offers models: where each service is, which variables hold its key and address, and how it differs from others.
+"""The table of vendors: addresses, variables for keys, default models and peculiarities.
 
 A key of the environment goes only to the service it is for: an address that a configuration gives gets the key of that
 service, or none.

@@ -1,4 +1,4 @@
-"""What every group of verbs has in common: the engine it speaks to."""
+"""The base class of all groups of methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The people, places and things that memories speak of, and how they are related."""
+"""People, places and things in memories, and how they are related."""
 
 from __future__ import annotations
 

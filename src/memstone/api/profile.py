@@ -1,4 +1,4 @@
-"""What a model is always shown of a user, and what it would be shown for a message."""
+"""What a model always sees about a user, and what it would see for a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look through what is known, set it right, and say what was useful."""
+"""Look through memories, correct them, and say what was useful."""
 
 from __future__ import annotations
 

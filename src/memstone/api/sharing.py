@@ -1,4 +1,4 @@
-"""Who holds a memory: share it, take it back, hand it over."""
+"""Share memories, stop sharing them, and move them to someone else."""
 
 from __future__ import annotations
 

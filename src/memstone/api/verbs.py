@@ -1,4 +1,4 @@
-"""The verbs of a memory, and the groups in which everything else stands."""
+"""The methods of ``Memory`` itself, and the groups of all others."""
 
 from __future__ import annotations
 

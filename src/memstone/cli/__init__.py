@@ -1,4 +1,4 @@
-"""The command line. It reads arguments, calls ``Memory`` and prints: whatever it can do, a program can do as well."""
+"""The command line: read arguments, call ``Memory``, and print."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``accounts`` and ``instructions``: the people who log in to a service, and what a memory of theirs should keep."""
+"""``accounts`` and ``instructions``: people who log in, and what to remember for a use case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options every command takes, before its name or after it, and the memory they lead to."""
+"""Options that every command takes, and opening the memory they name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``backup`` and ``restore``: the whole store as one file, and back."""
+"""``backup`` and ``restore``: write the whole store to one file, and read it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``serve`` prints when it listens: where it is, how a client is made to remember, and lines to paste.
+"""What ``serve`` prints when it starts: addresses, keys, and lines to paste into clients.
 
 Every line works in a terminal that was just opened: it names the Python that has Memstone, and takes the key from a
 file that only you can read, or from ``MEMSTONE_KEY`` where there is none.

@@ -1,4 +1,4 @@
-"""Other programs' configuration files: change one entry and leave everything else as it is, comments included.
+"""Change one entry in another program's configuration file; the rest stays as it is.
 
 A file is changed as text, and the result is read again: where anything but the one entry would differ, nothing is
 written.
@@ -99,7 +99,9 @@ def _without_entry(values: dict[str, Any], path: Sequence[str]) -> dict[str, Any
 # --- JSON, with comments and trailing commas as editors allow them ----------------------------------------------------
 
 
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|[{}\[\],:]|[^\s{}\[\],:"/]+', re.DOTALL)
+_TOKEN: Final = re.compile(
+    r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|[{}\[\],:]|[^\s{}\[\],:"/]+', re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +247,7 @@ def _dump(value: Any, indent: str) -> str:
 # --- TOML -------------------------------------------------------------------------------------------------------------
 
 
-_HEADER: Final = re.compile(r"^\s*\[+\s*(?P<name>[^\]]+?)\s*\]+\s*(#.*)?$")
+_HEADER: Final = re.compile(r"^\s*+\[++(?P<name>[^\]]++)\]++\s*+(#.*)?$")
 
 
 def _change_toml(text: str, path: Sequence[str], value: dict[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""``connect``: give the assistants and chat applications on this machine a memory, and take it away again."""
+"""``connect``: give assistants and chat applications on this machine a memory, or remove it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``memstone demo``: what a memory does, told with a made-up week."""
+"""``demo``: show what Memstone does, in a made-up week."""
 
 from __future__ import annotations
 

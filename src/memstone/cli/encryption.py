@@ -1,4 +1,4 @@
-"""``encryption``: encrypt a store, decrypt it, change its key, and say what is encrypted."""
+"""``encryption``: encrypt a store, decrypt it, change its key, and show what is encrypted."""
 
 from __future__ import annotations
 

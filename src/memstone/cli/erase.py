@@ -1,4 +1,4 @@
-"""``erase``: everything of somebody goes, for good."""
+"""``erase``: erase everything about someone, for good."""
 
 from __future__ import annotations
 

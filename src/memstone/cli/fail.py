@@ -1,4 +1,4 @@
-"""What went wrong, as a message and an exit code."""
+"""Turn errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 def report_error(error: BaseException, *, command: str, as_json: bool, verbose: bool) -> int:
     """Print an error for people or as JSON, and give the exit code."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and not as_json:
+        error.show()  # the help of a group of commands, which none of them was chosen from
+        return USAGE
     if verbose:
         traceback.print_exception(error)
     facts, code = describe_error(error, command)

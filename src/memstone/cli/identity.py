@@ -1,4 +1,4 @@
-"""``identity`` and ``episodes``: the layers above facts."""
+"""``identity`` and ``episodes``: who a user is, and what sessions were about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a file is what another system exported, or a list of facts that is read line by line."""
+"""``import``: read exports of other systems, lists of facts, and exports of Memstone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``models``: files with language models that run inside the process."""
+"""``models``: files with language models that run in this process."""
 
 from __future__ import annotations
 

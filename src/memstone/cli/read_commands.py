@@ -1,4 +1,4 @@
-"""``search``, ``list``, ``get``, ``history``, ``stats``."""
+"""``search``, ``list``, ``get``, ``history``, ``stats`` and other commands that only read."""
 
 from __future__ import annotations
 

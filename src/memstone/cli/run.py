@@ -1,4 +1,4 @@
-"""One run of the command line: from arguments to an exit code."""
+"""Run the command line: from arguments to an exit code."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ Exit codes:
   2    wrong command, option or setting
   3    the store, a model or a service failed
   130  interrupted
-  141  whoever read the output closed it
+  141  the reader of the output closed the pipe
 """
 
 
@@ -77,7 +77,7 @@ _GROUPS: Final = {
         *("users", "identity", "episodes", "entities", "relations", "agents"),
         *("share", "unshare", "replace", "reassign"),
     ),
-    "Your data": ("export", "import", "backup", "restore", "copy", "redact", "erase", "encryption"),
+    "Your data": ("export", "import", "backup", "restore", "copy", "encryption", "redact", "erase"),
     "Settings and access": ("settings", "pause", "resume", "models", "instructions", "keys", "accounts"),
     "Operation": (
         *("mcp", "worker", "jobs", "flush", "consolidate", "summarize"),
@@ -88,7 +88,7 @@ _GROUPS: Final = {
 
 
 class _CommandGroups(click.Group):
-    """Commands are listed in groups, and a misspelt one is answered with the one that was probably meant."""
+    """List commands in groups, and suggest the right one for a misspelt name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click names it so
         """Return the names, in the order of the groups; what is in none comes last."""
@@ -217,7 +217,7 @@ def _never_choke_on_characters() -> None:
 
 
 def _pipe_closed() -> int:
-    """Drop what is still buffered, so that exit is quiet: whoever read our output has enough."""
+    """Drop what is still buffered, so that the exit is quiet: nobody reads the output any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return fail.PIPE_CLOSED
 

@@ -1,4 +1,4 @@
-"""``settings``, ``pause``, ``resume``, ``agents``: what holds for a user, an agent or everybody."""
+"""``settings``, ``pause``, ``resume``, ``agents``: settings of a user, an agent or everybody."""
 
 from __future__ import annotations
 

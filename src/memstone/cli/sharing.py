@@ -1,4 +1,4 @@
-"""Who holds what, and what use it is: ``share``, ``reassign``, ``feedback``, ``metrics`` and their like."""
+"""``share``, ``unshare``, ``replace``, ``reassign``, ``feedback`` and ``metrics``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Short ids: the beginning of an id is enough where only one id begins like that."""
+"""Short ids: accept the beginning of an id if no other id begins like it."""
 
 from __future__ import annotations
 

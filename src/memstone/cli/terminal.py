@@ -1,4 +1,4 @@
-"""Text on a terminal: how wide it is, how it is cut into lines, and what must not get there as it is."""
+"""Print text on a terminal: its width, line breaks, and control characters."""
 
 from __future__ import annotations
 

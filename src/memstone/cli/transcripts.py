@@ -1,4 +1,4 @@
-"""``ingest``: transcripts of conversations, as they are."""
+"""``ingest``: store transcripts of conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``export``."""
+"""``export``, ``copy``, ``migrate`` and ``adopt``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened, taking it back, and putting memories aside."""
+"""``events``, ``undo``, ``restore-memory``, ``rollback``, ``inspect`` and changes of status."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _warn_missing_vectors(answer: RestoreResult | UndoResult | RollbackResult) -
 @click.option("--version", type=int, help="The version to bring back.")
 @for_store
 def restore_memory(arguments: Arguments, memory_id: str, *, version: int | None) -> int:
-    """Bring back a memory that was deleted or put aside.
+    """Bring back a memory that was deleted, evicted or disabled.
 
     With --version, the memory says again what it said in that version. `memstone history ID` shows what that was.
     """
@@ -216,7 +216,7 @@ def _show_rollback(answer: RollbackResult) -> None:
 
 def _format_rollback(answer: RollbackResult) -> str:
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(answer["by_event"].items()))
-    done = "would be undone" if answer["dry_run"] else "taken back"
+    done = "would be undone" if answer["dry_run"] else "undone"
     changes = "1 change" if answer["undone"] == 1 else f"{answer['undone']:,} changes"
     memories = "1 memory" if answer["memories"] == 1 else f"{answer['memories']:,} memories"
     return f"{changes} of {memories} {done}" + (f" ({kinds})" if kinds else "")

@@ -1,4 +1,4 @@
-"""``reindex``, ``flush``, ``doctor``."""
+"""``reindex``, ``flush``, ``doctor`` and other commands that look after a store."""
 
 from __future__ import annotations
 
@@ -344,15 +344,15 @@ _MARKS: Final = {"ok": "good", "warn": "warn", "fail": "bad"}
     "--drop-from",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False),
-    help="Then drop the collections in the vector store of another configuration file.",
+    help="At the end, drop the collections in the vector store of this other configuration file.",
 )
 @for_store
 def reindex(arguments: Arguments, drop_from: str | None) -> int:
     """Build the vectors for the configured embedder and store.
 
-    Every memory gets a vector, then the vectors of other embedders are dropped. You need this after changing the
-    embedder. A separate vector store is filled then. Searches keep working meanwhile, and an interrupted run continues
-    where it stopped.
+    You need this after you change the embedder. Every memory gets a new vector, then the vectors of other embedders are
+    dropped. If a separate vector store is configured, it is filled. Searches keep working meanwhile, and an interrupted
+    run continues where it stopped.
     """
     progress = Progress("indexing")
     former = None if drop_from is None else _read_former_settings(drop_from, arguments.settings())
@@ -456,7 +456,7 @@ COMMANDS: Final = (reindex, flush, doctor)
 _LINES: Final = (
     ("merged", "merged into one that says the same"),
     ("promoted", "gained weight"),
-    ("evicted", "put aside"),
+    ("evicted", "evicted because they had faded"),
     ("expired", "deleted as expired"),
     ("pruned", "deleted as too old"),
     ("summarized", "shortened"),

@@ -1,4 +1,4 @@
-"""The models that answer: which service ``--upstream`` names, with which key, and how an answer is streamed."""
+"""Language models behind ``--upstream``: names, keys, and reading streamed answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``worker``, ``jobs``: memory that forms in the background."""
+"""``worker`` and ``jobs``: background work."""
 
 from __future__ import annotations
 

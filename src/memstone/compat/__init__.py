@@ -1,1 +1,1 @@
-"""Other libraries' interfaces over Memstone, for code that was written for them."""
+"""Interfaces of other libraries over Memstone, for code that was written for them."""

@@ -1,7 +1,7 @@
-"""What becomes of memories over time, decided from what is known of them alone.
+"""Work out from a snapshot which memories to merge, promote, evict or shorten.
 
-Nothing here depends on when somebody looked last: whoever asks once a year and whoever asks every hour come to the same
-end. What fades does so by ``memstone.core.ranking.strength`` and is never written down.
+The result does not depend on the time of the last run: one run per year and one per hour lead to the same state. Fading
+is computed by ``memstone.core.ranking.strength`` and never stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The gate of the read path: whether long-term memory helps with a message, and which layer of it.
+"""The modes and routes of the gate: whether memory helps with a message, and which layer.
 
 Rules over the user's own words decide, which are those of a language. Most messages to an assistant need no memory, and
 memory that does not belong to them costs tokens and leads answers astray; but a question that depends on who asks

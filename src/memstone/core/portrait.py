@@ -1,4 +1,4 @@
-"""Who the user is, in sentences that are known: which facts tell it, and a text made of nothing but them."""
+"""The narrative of a user: choose facts, and write a text that contains nothing else."""
 
 from __future__ import annotations
 

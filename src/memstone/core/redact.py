@@ -1,4 +1,4 @@
-"""Credentials and numbers that nobody should find in a database: masked before a message is stored.
+"""Mask credentials, card numbers and other secrets in a text.
 
 What is looked for is listed in ``Sensitive``; a ``RedactPolicy`` says per kind whether it is left alone, masked or a
 reason to refuse the whole message. A mask is ``[redacted:<kind>]``. The same text gives the same result, masking twice

@@ -1,4 +1,4 @@
-"""What went on, for whoever watches: what models were shown, which sessions there were, and what waits for a person."""
+"""What happened lately, for the console: receipts, events, sessions, and the review queue."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""``add``: one call from request to answer. Whoever wants to know how memories are written reads this first.
+"""``add``: one call from request to answer. Read this first to see how memories are written.
 
 A request is let in unless memory is paused or full (``access/``). With ``infer=False`` its messages are stored as they
 are: drafted, embedded, committed. Else it is learned from: messages become turns, facts are extracted from them,
 embedded, compared with what is known, decided upon and committed in one transaction with the turns
-(``learn_from_conversation``); where memory forms later, the turns are stored and wait in the inbox. No transaction is
+(``learn_and_log_cost``); where memory forms later, the turns are stored and wait in the inbox. No transaction is
 open while a model works.
 """
 
@@ -88,7 +88,7 @@ async def learn_messages(runtime: Runtime, request: AddRequest) -> AddResult:
 async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
     """Learn from what one request says, now or later; what is said is stored either way."""
     # What learns takes longer to load than all the rest, so it is loaded when it is first needed.
-    from memstone.engine.learn.converse import learn_from_conversation
+    from memstone.engine.background.model_cost import learn_and_log_cost
     from memstone.engine.learn.intake import read_conversation
     from memstone.engine.learn.queue import is_inline, queue_conversation
     from memstone.engine.store.holders import PREFIX
@@ -103,7 +103,7 @@ async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
 
         await learn_waiting(runtime, conversation.scope)
     turns = list(conversation.turns)
-    learned = await learn_from_conversation(runtime, conversation, keep=not request.strict)
+    learned = await learn_and_log_cost(runtime, conversation, keep=not request.strict)
     if learned.error is not None and request.strict:
         raise learned.error
     unforgotten = await runtime.io.compute(partial(_forget_warnings, runtime.language.facts, turns, learned))

@@ -1,4 +1,4 @@
-"""``add_many``: up to a thousand requests of ``add`` at once, each with its own result."""
+"""``add_many``: up to a thousand items of ``add``, each with its own result."""
 
 from __future__ import annotations
 

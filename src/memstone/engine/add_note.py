@@ -1,4 +1,4 @@
-"""What somebody asks to be remembered, in so many words: learned from, or else kept as it is."""
+"""Store what somebody explicitly asks to remember: learn from it, or else keep its words."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _by_rules(runtime: Runtime) -> Runtime:
     policy = runtime.policy
     curation = replace(policy.curation, strategies=(PATTERN,))
     formation = replace(policy.formation, mode="inline")
-    return replace(runtime, llm=None, policy=replace(policy, curation=curation, formation=formation))
+    return replace(runtime, llm=None, withheld_llm=None, policy=replace(policy, curation=curation, formation=formation))
 
 
 async def _is_deleted(runtime: Runtime, drafts: Sequence[Draft]) -> bool:

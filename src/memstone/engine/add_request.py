@@ -1,4 +1,4 @@
-"""A request of ``add``, checked before anything is written."""
+"""Check the arguments of ``add`` before anything is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents as rows: what a host calls them, what they run with, what is set for them, and how they are removed."""
+"""Agents: their names, models, prompts and settings, and how they are removed."""
 
 from __future__ import annotations
 

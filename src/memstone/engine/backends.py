@@ -1,4 +1,4 @@
-"""``backends``, ``set_backends``: which embedder, reranker and stores a service uses, and the keys for them.
+"""``backends``, ``set_backends``: which embedder, reranker and stores a service uses.
 
 Keys of providers are stored sealed: the key that opens them lies outside the store. If that key is lost nothing is
 deleted, and nothing is left out without a word: whoever needs a provider's key is told that it cannot be read.

@@ -1,4 +1,4 @@
-"""Batches: many items in one transaction, and never twice under one idempotency key."""
+"""Batches: many items in one transaction, and only once per idempotency key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was just worked out: the same question within seconds gets the same answer, unless anything was written."""
+"""Cache blocks and profiles for seconds, until something is written for the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking through memories as a person does: pages, filters, words as they are typed, days, and who was shown what."""
+"""Browse memories as people do: pages, filters, search as you type, and who was shown what."""
 
 from __future__ import annotations
 
@@ -344,6 +344,7 @@ class OverviewFigures:
     people: int | None = None
     waiting: Mapping[str, int] | None = None
     work: WorkStats | None = None
+    events: Sequence[DayCount] = ()
 
     def count(self, *layers: str, statuses: Sequence[str] = (Status.ACTIVE,)) -> int:
         """Return how many memories of some layers have one of some statuses."""
@@ -355,17 +356,20 @@ class OverviewFigures:
         return sum(one.tokens for key, one in self.layers.items() if key[0] != Layer.TURN and key[1] == Status.ACTIVE)
 
 
-async def overview_figures(runtime: Runtime, user_id: str, days: int) -> OverviewFigures:
-    """Return the figures of everybody, or of one user."""
+async def overview_figures(
+    runtime: Runtime, user_id: str, days: int, known: OverviewFigures | None = None
+) -> OverviewFigures:
+    """Return the figures of everybody, or of one user; with ``known``, only days that changed are counted again."""
     tenant, user = runtime.tenant_id, runtime.required_scope({"user_id": user_id}).user_id if user_id else ""
-    since = to_instant(runtime.clock.now() - timedelta(days=days - 1))[:_DAY_CHARS]
+    now = runtime.clock.now()
+    dates = [to_instant(now - timedelta(days=ago))[:_DAY_CHARS] for ago in reversed(range(days))]
 
     async def work(tx: Tx) -> OverviewFigures:
-        events = await tx.browse.count_events(tenant, user, since)
-        happened = [*events, *await tx.browse.count_receipts(tenant, user, since)]
+        events = await tx.browse.count_events(tenant, user, dates, known.events if known else ())
+        happened = [*events, *await tx.browse.count_receipts(tenant, user, dates[0])]
         uses = hit_rate(await tx.metrics.sum_counts(tenant, user, ""))
         if user:
-            return OverviewFigures(await _count_layers(tx, Scope(tenant, user)), happened, uses)
+            return OverviewFigures(await _count_layers(tx, Scope(tenant, user)), happened, uses, events=events)
         return OverviewFigures(
             await tx.browse.count_layers(tenant),
             happened,
@@ -373,6 +377,7 @@ async def overview_figures(runtime: Runtime, user_id: str, days: int) -> Overvie
             await tx.browse.count_people(tenant),
             await tx.browse.count_waiting(tenant),
             summarize_jobs(await tx.jobs.figures(tenant), runtime.policy.prices),
+            events,
         )
 
     return await runtime.ledger.read(work)

@@ -1,6 +1,6 @@
-"""``inspect``: what a console shows. Every layer, also what was put aside, with the reason why it is there.
+"""Search and context previews for the console, in every layer and with reasons.
 
-A console is looked at by people who are not the user: texts are previews without secrets, addresses and numbers.
+The people who use a console are usually not the user, so texts are previews without secrets, addresses and numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``context``: one call from request to answer. Whoever wants to know what a model is shown reads this first.
+"""``context``: one call from request to answer. Read this first to see what a model is shown.
 
 The request is checked (``recall/context_query.py``). A block that was made for the same question a few seconds ago is
 given again, unless anything was written (``recall/block_key.py``). Else the gate says which part of the memory the

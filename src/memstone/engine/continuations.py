@@ -1,8 +1,8 @@
-"""Answers that began under one number and ended under another, because the model searched in between.
+"""Remember the last id of an answer that began under another id.
 
-A client knows the first number, and continues the answer by it. The service that gave it can only continue the last: in
-the first the call of our tool has no result. What is noted belongs to the user whose chat it is: whoever learns the
-number of somebody else's answer is not led to its end.
+If a model searches in the middle of an answer, the answer ends under another id. A client knows the first id and
+continues the answer by it, but the provider can only continue the last one, because in the first the call of our tool
+has no result. The record belongs to the user of the chat, so another user's id cannot be continued.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Receipts that are written behind an answer: held in this process for a moment, and stored with those that follow.
+"""Write receipts after the answer, a few milliseconds' worth at a time.
 
 Whoever waits for an answer does not wait for its account. A store that is busy is tried again. ``wait_until_stored``
 waits until what is held by now is stored: closing does, and every verb that is no part of a chat. Only a process that

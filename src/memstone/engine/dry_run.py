@@ -1,4 +1,4 @@
-"""Dry runs: a deletion is carried out on the store itself and taken back, so that its answer is what it would be."""
+"""Dry runs: carry out a deletion, read its answer, and roll it back."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One object with every verb; each delegates to the module that knows how.
+"""The engine: every method of a memory, each passed on to the module that does the work.
 
-The modules that learn, plan or scan are loaded when they are first needed: their rules take most of the time that
-loading everything would.
+The modules that learn, plan or scan are loaded when they are first needed, because loading their rules takes most of the
+time.
 """
 
 from __future__ import annotations

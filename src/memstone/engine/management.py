@@ -1,4 +1,4 @@
-"""What a management view shows: the layers of a scope, the work done for it, who there is, and what was said."""
+"""Data for management pages: dashboard, scopes, jobs and transcripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``memory_page``: a page of memories with figures about all that match, for consoles."""
+"""``memory_page``: a page of memories, with counts of all that match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The policy that holds for a user, an agent, a session: what is stored for them, over what is configured.
+"""Resolve the policy for a user, an agent or a session from stored settings and configuration.
 
 ``tuned`` stands at the entry of every verb that depends on the policy (``Engine.add``, ``search``, ``context`` …) and
 of every conversation that is learned from, so no step below asks for a setting: it reads ``parts.policy``.
@@ -102,7 +102,8 @@ class Tunings:
 async def apply_scope_policy(runtime: Runtime, scope: Scope) -> Runtime:
     """Return the same parts with the policy of a scope; tuned parts may be tuned again, for somebody else."""
     version = await _settings_version(runtime)
-    return _with_configured_policy(runtime) if not version else await _tuned_at(runtime, scope, version)
+    tuned = _with_configured_policy(runtime) if not version else await _tuned_at(runtime, scope, version)
+    return apply_llm_consent(tuned)
 
 
 async def policy_for(parts: Runtime, request: ScopedRequest) -> Runtime:
@@ -112,7 +113,7 @@ async def policy_for(parts: Runtime, request: ScopedRequest) -> Runtime:
     """
     version = await _settings_version(parts)
     if not version:
-        return parts
+        return apply_llm_consent(parts)
     # Most calls name the same few people in the same way: neither the ids nor the parts need be made again.
     names = (parts.tenant_id, request.user_id, request.agent_id, request.run_id)
     plain = getattr(request, "filters", None) is None and all(one is None or type(one) is str for one in names)
@@ -120,7 +121,7 @@ async def policy_for(parts: Runtime, request: ScopedRequest) -> Runtime:
     if current is not None and current[0] == version and current[1] is parts:
         return current[2]
     scope = scope_named(parts, request)
-    runtime = await _tuned_at(parts, scope, version)
+    runtime = apply_llm_consent(await _tuned_at(parts, scope, version))
     if plain and parts.tunings.knows(_policy_key(parts, scope), version):
         parts.tunings.made[names] = (version, parts, runtime)
     return runtime
@@ -219,6 +220,22 @@ def _with_policy(runtime: Runtime, policy: Policy) -> Runtime:
     if policy is base:
         return _with_configured_policy(runtime)
     return runtime if policy is runtime.policy else replace(runtime, policy=policy, untuned=base)
+
+
+def apply_llm_consent(runtime: Runtime) -> Runtime:
+    """Return the same parts, without a language model that would see what may not leave this machine."""
+    model = runtime.withheld_llm or runtime.llm
+    if model is None or runtime.policy.formation.remote_llm or is_on_this_machine(model.destination):
+        return runtime if runtime.withheld_llm is None else replace(runtime, llm=model, withheld_llm=None)
+    return runtime if runtime.llm is None else replace(runtime, llm=None, withheld_llm=model)
+
+
+def is_on_this_machine(destination: str) -> bool:
+    """Return whether what is sent there stays here; what a function of the caller does is the caller's to say."""
+    return destination in _HERE or destination.startswith("127.")
+
+
+_HERE: Final = frozenset({"this machine", "your own function", "localhost", "::1"})
 
 
 def scope_named(runtime: Runtime, request: ScopedRequest) -> Scope:

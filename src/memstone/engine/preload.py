@@ -1,4 +1,4 @@
-"""What a first question would wait for, done before anybody asks."""
+"""Load models and modules before the first question needs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``retrieve_preview``: what a search would find and what would fit, and the block that a chat would be given.
+"""``retrieve_preview``: what a search finds, what fits, and the block for a chat.
 
 Somebody tries things out: nothing counts as used, no receipt is written.
 """

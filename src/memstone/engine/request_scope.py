@@ -1,4 +1,4 @@
-"""Whose memory a call is about, and which part of it: the scope and the filters that callers give."""
+"""Read the scope and the filters of a call: whose memory it is about, and which part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes callers see."""
+"""Build answers from records."""
 
 from __future__ import annotations
 

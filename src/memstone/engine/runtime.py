@@ -1,4 +1,4 @@
-"""What every step of the engine is handed: ports, policy, models, clocks, and what this process knows of the store."""
+"""What every step of the engine receives: ports, policy, models, clock and state."""
 
 from __future__ import annotations
 
@@ -170,6 +170,9 @@ class Runtime:
 
     curator: Curator | None = None
     llm: Llm | None = None
+    withheld_llm: Llm | None = None
+    """The model that is configured, where what somebody says may not leave this machine: then ``llm`` is None."""
+
     reranker: Reranker | None = None
     blocks: BlockCache = field(default_factory=BlockCache)
     worker_state: WorkerState = field(default_factory=WorkerState)
@@ -244,12 +247,13 @@ class Runtime:
         """Return the same for another tenant; a model that is shared out counts for each by itself."""
         if tenant_id == self.tenant_id:
             return self
-        llm = self.llm.of(tenant_id) if self.llm is not None and isinstance(self.llm, SharedLlm) else self.llm
+        model = self.withheld_llm or self.llm
+        llm = model.of(tenant_id) if model is not None and isinstance(model, SharedLlm) else model
         embedding = self.embedding.of(tenant_id)
         if self.graph is not None:
             self.graph.watch(tenant_id)
         ledger = self.ledger.of(tenant_id)
-        return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, embedding=embedding, at_home=False)
+        return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, withheld_llm=None, embedding=embedding, at_home=False)
 
     def now(self) -> Instant:
         """Return the current time as canonical text."""

@@ -1,4 +1,4 @@
-"""``search``: one call from request to answer. Whoever wants to know how memories are found reads this first.
+"""``search``: one call from request to answer. Read this first to see how memories are found.
 
 The request is checked (``search_request``). ``find_hits`` (``recall/hits.py``) then understands the question, asks the
 channels (words, vectors, names; ``recall/retrieve.py``), fuses what they found into one order (``core/ranking``),

@@ -1,4 +1,4 @@
-"""A search, checked before anything is asked."""
+"""Check the arguments of ``search`` before anything is read."""
 
 from __future__ import annotations
 

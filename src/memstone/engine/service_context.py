@@ -1,4 +1,4 @@
-"""``shown``: a block for a service that has a model to ask; the account of it is kept behind the answer."""
+"""``shown``: build a block for the gateway, and write its receipt after the answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``settings``, ``set_settings``, ``unset_settings``: what is stored for a tenant, a user or an agent."""
+"""``settings``, ``set_settings``, ``unset_settings``: settings of a tenant, a user or an agent."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _validate_settings(runtime: Runtime, made: Mapping[str, Any], key: str) -> N
         tenant_only(made)
     if runtime.bounds is not None:
         refuse_operators(made)
-    if "facts" in made.get("extract.strategies", ()) and runtime.llm is None:
+    if "facts" in made.get("extract.strategies", ()) and (runtime.llm or runtime.withheld_llm) is None:
         raise InvalidInput(
             "extract.strategies contains facts, but no language model is configured", hint="configure llm"
         )

@@ -1,4 +1,4 @@
-"""``engine_status``, ``verify``, ``refresh_vectors``: what a memory is made of, whether it works, new vectors."""
+"""``engine_status``, ``verify``, ``refresh_vectors``: the state of a memory, and self-tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vector service: memories whose vectors a caller brings along.
+"""The vector service: memories with the callers' own vectors.
 
 They stand in a space of their own for each dimension, ``external:<dim>``, beside that of the embedder and never mixed
 with it. In everything else they are memories: who holds them is a link, what is done to them is an event, and what they

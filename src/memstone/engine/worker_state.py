@@ -1,4 +1,4 @@
-"""What the calls of one memory and its worker share: what was counted, who is at work, and how they wake each other."""
+"""What the calls of one memory share with its worker: counts, claims and wake-ups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memstone inside frameworks for agents: one module each, which imports its framework only when you import it."""
+"""Memstone in agent frameworks: one module each, which imports its framework when needed."""
 
 from __future__ import annotations
 

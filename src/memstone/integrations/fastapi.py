@@ -1,4 +1,4 @@
-"""A memory as a dependency of FastAPI: opened with the application, bound to whoever asks.
+"""A memory as a FastAPI dependency: opened with the application, bound to one user.
 
 memories = MemoryProvider({"store": {"url": "sqlite:///app.db"}})
 app = FastAPI(lifespan=memories.lifespan)

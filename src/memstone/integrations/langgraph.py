@@ -1,4 +1,4 @@
-"""A LangGraph ``BaseStore`` over a memory: what a graph puts is stored, searched and shown like any other memory.
+"""A LangGraph ``BaseStore`` over a memory: its items are memories like any other.
 
 ```python
 store = MemstoneStore(Memory())

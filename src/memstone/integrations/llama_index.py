@@ -1,4 +1,4 @@
-"""A memory block of LlamaIndex: what leaves the chat's short-term memory is learned, and what helps is recalled.
+"""A memory block for LlamaIndex: learn from old messages, and recall what helps.
 
 from llama_index.core.memory import Memory as ChatMemory
 

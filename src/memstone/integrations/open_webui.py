@@ -102,7 +102,7 @@ class Filter:
     def _send(self, path: str, payload: dict[str, Any]) -> dict[str, Any]:
         address = self.valves.url.rstrip("/") + path
         if not address.startswith(("http://", "https://")):
-            raise ValueError(f"{self.valves.url} is no address of a service")
+            raise ValueError(f"{self.valves.url} is not the address of a service")
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.valves.key}"}
         request = urllib.request.Request(address, json.dumps(payload).encode(), headers)  # noqa: S310 - checked above
         with urllib.request.urlopen(request, timeout=self.valves.timeout) as response:  # noqa: S310 - the same

@@ -1,4 +1,4 @@
-"""A session of the OpenAI Agents SDK: the items of a conversation, and what is learned of its user.
+"""A session for the OpenAI Agents SDK, which can also learn about its user.
 
 session = MemstoneSession("s1", AsyncMemory(), user_id="alice")
 agent = Agent(name="Assistant", tools=[recall_tool(memory, "alice")])

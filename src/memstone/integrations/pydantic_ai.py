@@ -1,4 +1,4 @@
-"""A toolset of Pydantic AI: an agent looks up, remembers and forgets, and always knows the user's profile.
+"""A toolset for Pydantic AI: search, remember, forget, and the user's profile.
 
 agent = Agent("openai:gpt-5-mini", toolsets=[MemstoneToolset(AsyncMemory(), user_id="alice")])
 """

@@ -1,1 +1,1 @@
-"""What Memstone knows of languages: the Protocol, tools for any text, English, and fitted weights."""
+"""Languages: the Protocol, tools for any text, English, and fitted weights."""

@@ -1,4 +1,4 @@
-"""What the engine needs to know of a language, by subject.
+"""The Protocol ``Language``: what the engine asks a language, by subject.
 
 The engine and the core ask a ``Language`` and import no module of one. ``memstone.language.en.english`` is English,
 ``memstone.language.neutral`` stands for every other language: of it nothing is known, so turns are kept and found, and

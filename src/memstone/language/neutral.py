@@ -1,4 +1,4 @@
-"""A language of which nothing is known: what was said is kept and found, and nothing is read out of it.
+"""The neutral language: it reads nothing, but turns are stored and found.
 
 Whatever a rule would have to guess is left undone. Without a language model nothing is learned (``add`` gives the
 reason ``language``), no memory changes another but by the same words, and nothing is shown unasked that others than

@@ -1,1 +1,1 @@
-"""Plain data: what everything else speaks in. Imports nothing but errors."""
+"""Plain data types. They import nothing but errors."""

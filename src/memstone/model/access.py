@@ -1,4 +1,4 @@
-"""Who asks: a key, whom it may speak for, and what it may do."""
+"""Callers: their key, its bounds and its permissions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked about memories that grow old, and what is told about them."""
+"""Ages of memories, for upkeep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is shown of the memory, and the account of how it came about."""
+"""Packs, citations and receipts: what a model is shown, and the record of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether long-term memory helps with a message, and which layer of it."""
+"""The decision of the gate: whether memory helps with a message, and which layer."""
 
 from __future__ import annotations
 

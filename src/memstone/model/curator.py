@@ -1,4 +1,4 @@
-"""What reads messages without a language model."""
+"""The interface of the curator, which learns without a language model."""
 
 from __future__ import annotations
 

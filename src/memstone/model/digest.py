@@ -1,4 +1,4 @@
-"""What a session is distilled into, whoever does it, and what a text about the user is made of."""
+"""The digest of a session, and the sources of a narrative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened to a memory."""
+"""Events: what happened to a memory."""
 
 from __future__ import annotations
 

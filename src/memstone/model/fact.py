@@ -1,4 +1,4 @@
-"""What is read in a message and what becomes of it: statements, the memories near them, and decisions."""
+"""Facts on their way into memory: statements, similar memories, and decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the product was called before, and what of that name is still read.
+"""The former name of the product, and what is still read under it.
 
 Until version 0.2 Memstone was called Retain. Nothing that was written under that name may be lost, so files, fences
 and headers that carry it are understood; everything new is written under the new name only.

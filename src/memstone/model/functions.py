@@ -1,4 +1,4 @@
-"""Functions that callers hand over."""
+"""Types of functions that callers pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identifiers: what may stand in one, and how new ones are made."""
+"""Ids: check them, and create new ones."""
 
 from __future__ import annotations
 

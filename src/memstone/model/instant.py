@@ -1,4 +1,4 @@
-"""Points in time as canonical text.
+"""Points in time, as UTC text of a fixed width.
 
 An instant is UTC in one fixed-width ISO 8601 form, so that comparing the texts compares the times,
 in Python, in SQL and in every index alike.

@@ -1,4 +1,4 @@
-"""One remembered thing and who may see it."""
+"""Memories, their links, entities and relations."""
 
 from __future__ import annotations
 

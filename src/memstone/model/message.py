@@ -1,4 +1,4 @@
-"""What is said to a memory, in the shapes callers use."""
+"""Messages, in the forms that callers use."""
 
 from __future__ import annotations
 

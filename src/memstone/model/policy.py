@@ -1,4 +1,4 @@
-"""Values that differ by preset or by wish; never a code path."""
+"""Policies: values that differ by preset or by setting."""
 
 from __future__ import annotations
 
@@ -172,7 +172,8 @@ class Formation:
     of silence, or when the user turns to another session) or ``manual`` (when told to). With ``digest`` a session is
     also distilled into an episode; one with fewer than ``novelty_chars`` is not worth it. A worker holds a session for
     ``lease_seconds`` at a time. ``without_llm``: ``rules`` distil, or sessions ``wait`` for a model. A model is shown
-    ``turns`` turns of at most ``turn_chars``. ``shutdown_seconds`` is how long closing may take to finish what waits,
+    ``turns`` turns of at most ``turn_chars``. Without ``remote_llm`` a model outside this machine is told nothing.
+    ``shutdown_seconds`` is how long closing may take to finish what waits,
     ``idle_seconds`` how long background work steps aside for calls. A fact from a session is left out when it shares
     more than ``overlap`` of its words with one of the ``overlap_among`` most salient facts; without a word on how
     salient it is, it is ``fact_salience``. At most ``derived`` facts about who the user is are kept beside what the
@@ -186,6 +187,7 @@ class Formation:
     max_attempts: int = 3
     lease_seconds: float = 60.0
     without_llm: str = "rules"
+    remote_llm: bool = True
     turns: int = 60
     turn_chars: int = 2_000
     shutdown_seconds: float = 5.0

@@ -1,4 +1,4 @@
-"""Conditions on memories as a typed tree, and what a search is asked and answers.
+"""The typed tree of conditions, and queries and their results.
 
 The tree is the one language for visibility, scope and caller filters: SQL, the reference evaluator
 and every vector store translate the same nodes.

@@ -1,4 +1,4 @@
-"""Whose memory it is."""
+"""Scopes: whose memory a call is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unicode normal forms of any text, in time that grows with its length.
+"""Unicode normal forms, in time that grows in proportion to the text.
 
 The library sorts marks that follow one letter one by one, so that a text of nothing but marks takes time by the square
 of its length: tens of seconds for the longest text that may be stored, in one call that no other thread interrupts.

@@ -1,1 +1,1 @@
-"""Small protocols the engine is written against; each docstring is a contract."""
+"""Protocols for adapters; each docstring is a contract."""

@@ -1,4 +1,4 @@
-"""The people who log in, and their sessions."""
+"""Tables of accounts, keys, agents, settings and usage."""
 
 from __future__ import annotations
 

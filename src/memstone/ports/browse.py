@@ -1,4 +1,4 @@
-"""What a person who looks through memories asks of a store: pages in any order, words as they are typed, days."""
+"""Queries for people who browse memories: pages in any order, search as you type, days."""
 
 from __future__ import annotations
 
@@ -64,8 +64,13 @@ class Browse(Protocol):
         """Return how many match, or ``most`` if there are more."""
         ...
 
-    async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> list[DayCount]:
-        """Return how many events of each kind there were on each day since; a user of '' is everybody."""
+    async def count_events(
+        self, tenant_id: str, user_id: str, days: Sequence[str], known: Sequence[DayCount] = ()
+    ) -> list[DayCount]:
+        """Return how many events of each kind there were on each of some consecutive days, the last without an end.
+
+        A user of '' is everybody. A day of ``known`` that still has as many events is not counted by kind again.
+        """
         ...
 
     async def count_receipts(self, tenant_id: str, user_id: str, since: Instant) -> list[DayCount]:
@@ -73,7 +78,7 @@ class Browse(Protocol):
         ...
 
     async def count_layers(self, tenant_id: str) -> dict[tuple[str, str], LayerCount]:
-        """Return how many memories hold now, and how many tokens they are, by layer and status."""
+        """Return how many memories and tokens are active, disabled or held back, by layer and status."""
         ...
 
     async def count_waiting(self, tenant_id: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Erasing for good: what belongs to somebody, in every table, and what a store keeps about its erasures and copies."""
+"""Erasing for good: find and remove what belongs to somebody, and remember erasures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph database beside the ledger: what one must do, and what is read from a graph wherever it is."""
+"""Reading the graph, and graph databases that mirror it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dense channel as the engine sees it."""
+"""Text indexes, vector indexes and vector stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only seam that knows whether we block or await."""
+"""Waiting, time and observers: what differs between blocking and asyncio."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A JSON request, or one whose body is bytes; headers may hold secrets and are never logged."""
+    """A JSON request, or one whose body is bytes; headers may hold secrets and are never logged.
+
+    ``timeout`` is for the whole answer, or with ``in_pieces`` for the silence between two pieces of it.
+    """
 
     method: str
     url: str
     json: Any = None
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     timeout: float = 30.0
+    in_pieces: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The truth: memories, links, events and their mirrors, in transactions.
+"""The ledger: transactions over memories, links, events and indexes.
 
 The engine writes units of work as coroutines over a ``Tx`` and hands them to ``Ledger.read`` or
 ``Ledger.write``. A unit runs in one transaction, may be run again when the database asks for it, and

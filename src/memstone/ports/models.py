@@ -1,4 +1,4 @@
-"""Text to vectors."""
+"""Embedders, language models, rerankers and readers of pairs."""
 
 from __future__ import annotations
 

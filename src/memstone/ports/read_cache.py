@@ -1,4 +1,4 @@
-"""Within a call that only reads, how far a user's memories have come is asked for once.
+"""Read the state of a user's memories once per read-only call.
 
 What is held in a process is compared with the ledger before it is used, by several steps of one search. Over a network
 each of these looks is a way to the database and back. A call may answer by the state at its beginning or by any later

@@ -1,7 +1,8 @@
-"""A ledger that can copy itself, take a copy's place, and tell what its files still hold.
+"""Ledgers that can copy themselves, keys of stores, and files outside the tables.
 
-This is a capability beside ``memstone.ports.ledger.Ledger``: ``copying`` gives it, or says what to do without it. A
-ledger in files copies pages; one in a database server writes its tables one by one. Nobody above sees a difference.
+This is an additional capability of a ``memstone.ports.ledger.Ledger``: ``require_copying`` returns it or raises an error
+that says what to do without it. A ledger in a file copies pages, and one in a database server writes its tables one by
+one; callers see no difference.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Versions of remembered things, who may see them, and what happened to them."""
+"""Tables of memories, links, events and entities."""
 
 from __future__ import annotations
 

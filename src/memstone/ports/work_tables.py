@@ -1,4 +1,4 @@
-"""What waits, what a person deleted, and what was answered before."""
+"""Tables of signals, jobs, leases, receipts and cached answers."""
 
 from __future__ import annotations
 

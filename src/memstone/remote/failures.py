@@ -1,4 +1,4 @@
-"""From what a service answered to the errors that ``Memory`` raises."""
+"""Convert answers of a service to the errors that ``Memory`` raises."""
 
 from __future__ import annotations
 

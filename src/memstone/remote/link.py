@@ -1,4 +1,4 @@
-"""The way to a service: one request for each call, tried again where that is safe."""
+"""Send the requests of a client, and repeat those that are safe to repeat."""
 
 from __future__ import annotations
 

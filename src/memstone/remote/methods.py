@@ -1,4 +1,4 @@
-"""The methods of a client, made from those of ``Memory``: the same names, signatures and docstrings.
+"""Make the methods of a client from those of ``Memory``, with signatures and docstrings.
 
 A client takes every verb of ``memstone.api``; instead of an engine it asks a service. What makes no sense over HTTP
 raises ``Unsupported`` and says what to use instead. The classes are made when the module is loaded, so there is no

@@ -1,4 +1,4 @@
-"""The route of every verb: what a client asks for, and what a service offers.
+"""The route of every method, for clients and for the service.
 
 One table serves both. A client finds in it where a verb is asked for and whether it may be tried again. A service makes
 the routes marked ``made`` from it (``server/rest/verbs.py``); the others are written by hand, because they take their

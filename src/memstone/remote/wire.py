@@ -1,4 +1,4 @@
-"""From the arguments of a call to what JSON can hold."""
+"""Convert arguments to JSON."""
 
 from __future__ import annotations
 

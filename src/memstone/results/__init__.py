@@ -1,4 +1,4 @@
-"""The answers of ``Memory``, ``Client`` and the service, as types.
+"""The types of the answers of ``Memory``, ``Client`` and the service.
 
 Each is a dictionary with the fields its class names; what may be missing is marked so. They are loaded by who asks for
 them: nothing in the engine needs them at run time.

@@ -1,4 +1,4 @@
-"""Answers about keys, accounts, settings, pauses and brought vectors."""
+"""Answers about keys, accounts, settings, pauses and the callers' own vectors."""
 
 from typing import Any, Literal, NotRequired
 

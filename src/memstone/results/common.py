@@ -1,4 +1,4 @@
-"""Parts that several answers have."""
+"""Common parts of several answers."""
 
 from typing import Any, Generic, Literal, NotRequired, TypeVar
 

@@ -1,4 +1,4 @@
-"""Answers about sessions, agents, identity, and whom and what memories speak of."""
+"""Answers about sessions, agents, identity, entities and relations."""
 
 from typing import Any, Literal, NotRequired
 

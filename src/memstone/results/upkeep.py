@@ -1,4 +1,4 @@
-"""Answers about the store and the engine: their state, and upkeep."""
+"""Answers about the state of the store and the engine, and about upkeep."""
 
 from typing import Literal, NotRequired
 

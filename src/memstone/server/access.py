@@ -1,4 +1,4 @@
-"""Who asks, and what they may do: from the key in a request to the memory that it reaches."""
+"""Recognise the key of a request, and give the route a caller within its bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where people log in: passwords are compared a few at a time, and not without end."""
+"""Log in: compare passwords a few at a time, with a limit on wrong ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service: one ASGI application over one ``AsyncMemory``. Routes translate; they decide nothing."""
+"""The service: one ASGI application over one ``AsyncMemory``."""
 
 from __future__ import annotations
 

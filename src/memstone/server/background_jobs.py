@@ -1,4 +1,4 @@
-"""Long work that a request starts and does not wait for: its state can be asked for, and it can be cancelled.
+"""Long work that a request starts: its state, its result, and cancelling it.
 
 It lives in this process. What it does to the store is logged there as well (``/v1/jobs``), and every such piece of work
 can be started again after it broke off.

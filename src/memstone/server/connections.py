@@ -1,4 +1,4 @@
-"""Connections: how many are open, how long each may make the service wait, and which one ends when there are too many.
+"""Limits on connections: how many, how slow, and which one is closed.
 
 A connection is *waiting* while the caller still owes bytes (a head or a body) and *busy* while a whole request is being
 answered. A waiting connection costs its caller nothing, so it has a deadline, and the one that has waited longest ends

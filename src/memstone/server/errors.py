@@ -1,4 +1,4 @@
-"""One mapping from what went wrong to what a caller is told: problem+json, with a code, a hint and the request's id."""
+"""Convert errors to problem+json."""
 
 from __future__ import annotations
 

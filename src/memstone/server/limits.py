@@ -1,4 +1,4 @@
-"""How often somebody may ask, and how often they may be wrong: buckets that fill by themselves.
+"""Limits on requests, failed logins and tokens.
 
 There is one for each key, and one for each address from which wrong keys or passwords come. Each process has its own
 buckets, and takes out of them what other processes on the same store have let through: they tell each other through the

@@ -1,4 +1,4 @@
-"""What a service counts and times, for whoever scrapes it. No figure carries a name, an id or a word of anybody."""
+"""Metrics of a service. None contains a name, an id or a text."""
 
 from __future__ import annotations
 

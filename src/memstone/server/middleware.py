@@ -1,4 +1,4 @@
-"""What every request passes: its id, its size, where it comes from, and the headers of its answer.
+"""Middleware for every request: id, size, origin, and headers of the answer.
 
 Written against ASGI itself, so that streams pass through untouched and a request costs microseconds here.
 """

@@ -1,4 +1,4 @@
-"""What a service says about itself: a log of named events with the request's id, and never what people said."""
+"""The log of a service: named events with the request's id, never what people said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that serves an application, until somebody ends it."""
+"""Run the service until it is stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the routes of one running service share."""
+"""What the routes of one service share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the backends that are stored to the settings a service runs with, at its next start.
+"""Apply stored backends to the settings, when a service starts.
 
 The configuration file says what there is; what is stored says which of it is used. A choice that cannot be followed
 (the adapter is not installed, an address is not safe) is left out and said aloud: a service starts in any case.

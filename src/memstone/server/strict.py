@@ -1,4 +1,4 @@
-"""Which names a request may use. A route refuses what it does not know: ignoring it could widen a deletion."""
+"""Refuse unknown names in a request, because ignoring one could widen a deletion."""
 
 from __future__ import annotations
 

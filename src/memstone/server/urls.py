@@ -1,4 +1,4 @@
-"""Addresses that come from a stored setting: which may be asked, and how they are asked.
+"""Check addresses in stored settings, and send requests only to allowed ones.
 
 Whoever may change a setting must not reach what only this machine reaches. So an address is read strictly, its name is
 resolved once, everything it resolves to must be public, and the connection goes to exactly what was checked: a name

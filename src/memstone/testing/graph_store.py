@@ -1,4 +1,4 @@
-"""What every graph database must do, as tests that anybody's can be put to.
+"""The conformance suite for graph databases.
 
 Subclass both suites in a test module; pytest does the rest, under both ways of waiting::
 

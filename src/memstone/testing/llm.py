@@ -1,4 +1,4 @@
-"""A language model that says what it was told to."""
+"""A language model that returns prepared answers."""
 
 from __future__ import annotations
 

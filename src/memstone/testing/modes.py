@@ -1,4 +1,4 @@
-"""One scenario, both ways of waiting.
+"""Run a scenario in both ways: blocking and asyncio.
 
 Write a scenario once, as a function from an Io to a coroutine, and run it under every mode::
 

@@ -1,4 +1,4 @@
-"""What every vector store must do, as tests that anybody's store can be put to.
+"""The conformance suite for vector stores.
 
 Subclass it in a test module and say how a fresh, empty store is made; pytest does the rest, under both ways of
 waiting::

@@ -1,4 +1,4 @@
-"""A loopback HTTP server that records what it is sent and answers what it is told.
+"""A loopback HTTP server that records requests and returns prepared answers.
 
 It proves what really goes over the wire::
 

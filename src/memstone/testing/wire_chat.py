@@ -1,4 +1,4 @@
-"""Chat servers for ``WireServer`` in the dialects of several vendors, as these document them.
+"""Fake chat servers in the dialects of several vendors.
 
 Each checks what it is sent and is accepted by the vendor's own client. What they say is the same in every dialect::
 
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, completion_reply
+from memstone.testing.wire import KEY, FakeChat, WireReply, WireRequest, completion_reply, wrong_request
+from memstone.testing.wire_streams import chat_events, content_events, line_events, message_events, stream_reply
 
 MODEL: Final = "model-1"
 """The model that these servers have."""
@@ -36,13 +37,17 @@ Refusal: TypeAlias = tuple[int, str]
 class ChatFake(ABC):
     """Answers in order, then with the last answer for ever.
 
-    ``refuses`` names fields of a request that this server does not know, wherever they stand.
+    ``refuses`` names fields of a request that this server does not know, wherever they stand. With ``events`` a stream
+    ends after so many of them, as if that were all.
     """
 
     fields: frozenset[str]
     """What may stand in a request."""
 
-    def __init__(self, *answers: Answer, refuses: Iterable[str] = (), key: str = KEY) -> None:
+    def __init__(
+        self, *answers: Answer, refuses: Iterable[str] = (), key: str = KEY, events: int | None = None
+    ) -> None:
+        self._events = events
         self._answers = list(answers or (WireAnswer("ok"),))
         self._refuses = tuple(refuses)
         self._key = key
@@ -53,7 +58,10 @@ class ChatFake(ABC):
         if refused is not None:
             return self.refuse(*refused)
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        return answer if isinstance(answer, WireReply) else self.reply(answer, request.json)
+        if isinstance(answer, WireReply):
+            return answer
+        reply = self.reply(answer, request.json)
+        return self.stream(reply.json) if self.is_stream(request) else reply
 
     def _refusal(self, request: WireRequest) -> Refusal | None:
         if not self.has_key(request):
@@ -78,6 +86,14 @@ class ChatFake(ABC):
         model: str = request.json.get("model", "")
         return model
 
+    def is_stream(self, request: WireRequest) -> bool:
+        """Return whether the answer is wanted in pieces."""
+        return request.json.get("stream") is True
+
+    @abstractmethod
+    def stream(self, answer: dict[str, Any]) -> WireReply:
+        """Return an answer in pieces."""
+
     @abstractmethod
     def has_path(self, request: WireRequest) -> bool:
         """Return whether this is the route for chats."""
@@ -98,17 +114,46 @@ class ChatFake(ABC):
 class FakeCompatible(FakeChat):
     """OpenAI's dialect, at any path; with one model, and for what ``WireAnswer`` says."""
 
-    def __init__(self, *answers: Answer, path: str = "/v1/chat/completions", refuses: Iterable[str] = ()) -> None:
+    is_mistral = False
+    """Whether a stream ends with its usage without being asked, and has a call of a tool in one piece."""
+
+    def __init__(
+        self,
+        *answers: Answer,
+        path: str = "/v1/chat/completions",
+        refuses: Iterable[str] = (),
+        events: int | None = None,
+    ) -> None:
+        self._events = events
+        self._counts = "stream_options" not in refuses
         replies = [one if isinstance(one, WireReply) else _as_completion(one) for one in answers]
         super().__init__(*replies, path=path, refuses=refuses, models=(MODEL,))
+
+    def __call__(self, request: WireRequest) -> WireReply:
+        """Check a request and answer it, in pieces where they are wanted."""
+        reply = super().__call__(request)
+        if reply.json is None or "choices" not in reply.json or request.json.get("stream") is not True:
+            return reply
+        options = request.json.get("stream_options")
+        if options and not self._counts:
+            return wrong_request("Unknown parameter: 'stream_options'", "stream_options")
+        counted = self.is_mistral or bool(options and options.get("include_usage"))
+        events = chat_events(reply.json, with_usage=counted, with_whole_calls=self.is_mistral)
+        return stream_reply(events, self._events)
+
+
+class FakeMistral(FakeCompatible):
+    """The same as Mistral has it, whose streams are a little different."""
+
+    is_mistral = True
 
 
 class FakeAzure(FakeCompatible):
     """The same in a deployment of Azure OpenAI, which takes the key in a header of its own."""
 
-    def __init__(self, *answers: Answer, refuses: Iterable[str] = ()) -> None:
+    def __init__(self, *answers: Answer, refuses: Iterable[str] = (), events: int | None = None) -> None:
         path = f"/openai/deployments/{MODEL}/chat/completions?api-version=2024-10-21"
-        super().__init__(*answers, path=path, refuses=refuses)
+        super().__init__(*answers, path=path, refuses=refuses, events=events)
 
     def _has_key(self, request: WireRequest) -> bool:
         return request.headers.get("api-key") == self._key and "authorization" not in request.headers
@@ -151,6 +196,9 @@ class FakeAnthropic(ChatFake):
             return 400, "output_config.format.schema: For 'object' type, 'additionalProperties' must be set to false"
         tools = [tool for tool in asked.get("tools", ()) if tool.get("input_schema", {}).get("type") != "object"]
         return (400, "tools.0.input_schema: Field required") if tools else None
+
+    def stream(self, answer: dict[str, Any]) -> WireReply:
+        return stream_reply(message_events(answer), self._events)
 
     def refuse(self, status: int, message: str) -> WireReply:
         kinds = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}
@@ -197,7 +245,7 @@ def _is_closed(schema: Any) -> bool:
 
 
 class FakeGemini(ChatFake):
-    """``POST /{version}/models/{model}:generateContent``; a wrong key is a 400, as there."""
+    """``POST /{version}/models/{model}:generateContent``, or ``:streamGenerateContent``; 400 for a wrong key."""
 
     fields = frozenset("contents systemInstruction tools toolConfig generationConfig safetySettings".split())
     _TYPES: Final = frozenset("STRING NUMBER INTEGER BOOLEAN ARRAY OBJECT".split())
@@ -210,7 +258,8 @@ class FakeGemini(ChatFake):
         return request.headers.get("x-goog-api-key") == self._key
 
     def has_path(self, request: WireRequest) -> bool:
-        return request.path.startswith(("/v1beta/models/", "/v1/models/")) and request.path.endswith(":generateContent")
+        calls = (":generateContent", ":streamGenerateContent?alt=sse")
+        return request.path.startswith(("/v1beta/models/", "/v1/models/")) and request.path.endswith(calls)
 
     def model_of(self, request: WireRequest) -> str:
         return request.path.rpartition("/")[2].partition(":")[0]
@@ -234,6 +283,12 @@ class FakeGemini(ChatFake):
         items = [schema["items"]] if "items" in schema else []
         for inner in (*schema.get("properties", {}).values(), *schema.get("anyOf", ()), *items):
             yield from self._wrong_names(inner)
+
+    def is_stream(self, request: WireRequest) -> bool:
+        return ":streamGenerateContent" in request.path
+
+    def stream(self, answer: dict[str, Any]) -> WireReply:
+        return stream_reply(content_events(answer), self._events)
 
     def refuse(self, status: int, message: str) -> WireReply:
         if status == 401:  # noqa: PLR2004 - what others answer
@@ -265,13 +320,14 @@ class FakeOllama(ChatFake):
         return request.path == "/api/chat"
 
     def check(self, asked: dict[str, Any], request: WireRequest) -> Refusal | None:  # noqa: ARG002 - see the base
-        if asked.get("stream") is not False:
-            return 400, "this server does not stream"
         wanted = asked.get("format")
         if wanted is not None and wanted != "json" and not isinstance(wanted, dict):
             return 400, 'invalid format: expected "json" or a JSON schema'
         wrong = [tool for tool in asked.get("tools") or () if tool.get("type") != "function"]
         return (400, "invalid tool") if wrong else None
+
+    def stream(self, answer: dict[str, Any]) -> WireReply:
+        return stream_reply(line_events(answer), self._events, "application/x-ndjson")
 
     def refuse(self, status: int, message: str) -> WireReply:
         return WireReply(status, json={"error": message})

@@ -1,4 +1,4 @@
-"""Embedding and reranking servers for ``WireServer`` in the dialects of several vendors, as these document them.
+"""Fake embedding and reranking servers in the dialects of several vendors.
 
 Each checks what it is sent and is accepted by the vendor's own client. The vector of a text is ``raw_vector``, that of
 a question is another one where the vendor tells the two apart.

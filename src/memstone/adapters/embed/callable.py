@@ -1,4 +1,4 @@
-"""Embeddings from a function the caller brings."""
+"""Embeddings from a function that the caller passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vendors that speak OpenAI's dialect for embeddings, each by its own name, as ``compatible.mistral``."""
+"""Embeddings from vendors with OpenAI's API; ``compatible.mistral`` is the class for Mistral."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in model as it reads what people say: a message word by word, or beside the memories near it.
+"""The curator: the built-in model with weight deltas that read messages and judge memories.
 
 A message stands behind the last words before it: ``[CLS] before [SEP] message [SEP]``, and a row of numbers tells of
 each word what it begins and belongs to. Beside memories it is ``[CLS] message [SEP] memory [SEP] memory [SEP] ...``, so

@@ -1,4 +1,4 @@
-"""An embedder without a model: texts that share words are near. For tests and for trying things out."""
+"""An embedder without a model, for tests: texts that share words have similar vectors."""
 
 from __future__ import annotations
 

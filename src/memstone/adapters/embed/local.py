@@ -1,4 +1,4 @@
-"""The embedding model that runs inside this process: all-MiniLM-L6-v2 on onnxruntime, no network, no torch.
+"""The local embedding model: all-MiniLM-L6-v2 on onnxruntime, without a network or torch.
 
 Every file is read once, checked against its SHA-256 and used from those very bytes. A model is loaded
 on first use, shared by the whole process, and loaded again in a forked child.
@@ -271,8 +271,8 @@ class VerifiedFile(NamedTuple):
     sum: str
 
 
-def read_verified_file(path: Path, expected: str | None) -> VerifiedFile:
-    """Return the content of a file, if it is the file we expect."""
+def read_verified_file(path: Path, expected: str | None, package: str = MODEL_PACKAGE) -> VerifiedFile:
+    """Return the content of a file, if it is the file we expect; ``package`` is what brings it."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -281,7 +281,7 @@ def read_verified_file(path: Path, expected: str | None) -> VerifiedFile:
     if expected is not None and actual != expected:
         raise ConfigError(
             f"{path} is not the expected file: its SHA-256 is {actual}, not {expected}",
-            hint=f"reinstall it ('{MODEL_PACKAGE}' carries the built-in model) or correct the configured sum",
+            hint=f"reinstall it ('{package}' carries the shipped one) or correct the configured sum",
         )
     return VerifiedFile(content, actual)
 

@@ -1,4 +1,4 @@
-"""The network of the built-in model, written anew so that it computes with the 8-bit weights as they are.
+"""Build the network of the built-in model again, so that it computes with the 8-bit weights.
 
 The model's file expands its weights to 32 bits when it is loaded: four times the memory to hold, and to walk through
 for every text. Here a product of matrices stays one of whole numbers. What is multiplied with the weights is written as

@@ -1,4 +1,4 @@
-"""A sentence model in ONNX form: texts in, unit vectors out. Blocking; safe to use from many threads."""
+"""Run a sentence model in ONNX form: texts in, unit vectors out. Blocks; many threads may use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in model reading two texts together: ``[CLS] first [SEP] second [SEP]``, and a few numbers for the pair.
+"""Read two texts with the built-in model (``[CLS] first [SEP] second [SEP]``) and rate the pair.
 
 For each task there is a file of deltas of low rank (``language/models/pairs_<task>.npz``): what is added to the weights
 of the model, and a small head over what it then makes of both texts. ``scripts/pair_net.py`` is the same network as it

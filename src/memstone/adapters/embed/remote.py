@@ -1,4 +1,4 @@
-"""What embedders on the other side of a network share."""
+"""Common parts of remote embedders: batches, checks, retries and pauses after failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What graph databases that speak Cypher share: the shape of the graph, its statements, and how rows are read.
+"""Common parts of graph databases with Cypher: nodes and edges, statements, and reading rows.
 
 A memory is a node with its number and id, never with its text. It points to the entities that it mentions
 (``MENTIONS``) and to both ends of every relation that it states (``STATES``), so that all that comes from it is found

@@ -1,4 +1,4 @@
-"""The turn of short work: threads take it one after the other, several pieces of work at a time.
+"""A fair lock for short work: threads take it in turn and run several pieces at a time.
 
 A thread that takes over the interpreter from another one has to be woken for it, and finds the processor's caches cold:
 that costs a good part of a search. So a thread that always comes back at once keeps the turn for a while, as threads

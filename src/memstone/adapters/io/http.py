@@ -1,4 +1,4 @@
-"""What both Ios share about HTTP: how a request is written, how an answer is read, what a failure is called.
+"""Common parts of HTTP in both Ios: writing requests, reading answers, naming failures.
 
 Errors name the host and nothing else of an address: a path or a query may hold an id or a key.
 """
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
+MAX_STREAM_SECONDS: Final = 3600.0
 MAX_LINE_BYTES: Final = 8 * 1024 * 1024
 MAX_QUOTED_CHARS: Final = 300
 
@@ -127,12 +128,13 @@ def translate_http_errors(request: HttpRequest) -> Iterator[None]:
 class Body:
     """Collects an answer, up to a size and within a time.
 
-    The client's own timeout is for each read; a server that drips would never meet it.
+    The client's own timeout is for each read; a server that drips would never meet it. One that was asked for pieces
+    may drip for an hour.
     """
 
     def __init__(self, request: HttpRequest) -> None:
         self._host = host_of(request.url)
-        self._deadline = time.monotonic() + request.timeout
+        self._deadline = time.monotonic() + (MAX_STREAM_SECONDS if request.in_pieces else request.timeout)
         self._parts: list[bytes] = []
         self._size = 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
@@ -23,6 +23,7 @@ from memstone.adapters.llm.remote import (
     tool_function,
     unexpected_answer,
 )
+from memstone.adapters.llm.streams import Event, join_message
 from memstone.adapters.vendors import VENDORS, environment_reader
 from memstone.ports.io import HttpRequest, HttpResponse, Io
 from memstone.ports.models import Prompt, Reply, ToolCall
@@ -74,6 +75,8 @@ class AnthropicLlm(RemoteLlm):
             payload["tools"] = [_as_tool(tool_function(tool)) for tool in prompt.tools]
         if prompt.response_format == "json" and prompt.schema is not None:
             payload.update(_json_request(prompt.schema, manner))
+        if self._config.stream:
+            payload["stream"] = True
         return self._post("/v1/messages", payload, self._headers())
 
     def _headers(self) -> dict[str, str]:
@@ -90,6 +93,9 @@ class AnthropicLlm(RemoteLlm):
         if "temperature" in text and "temperature" in sent:
             return manner._replace(with_temperature=False)
         return None
+
+    def _join_events(self, events: Iterable[Event]) -> Event | None:
+        return join_message(events)
 
     def _parse_reply(self, body: bytes) -> Reply:
         answer = parse_object(body, self._source, "a message")

@@ -1,4 +1,4 @@
-"""A guard around a language model: not too many calls at once, and none while the model is down."""
+"""A guard around a language model: limit calls at once, and stop calling while the model is down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A language model from a function the caller brings."""
+"""A language model from a function that the caller passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vendors that speak OpenAI's chat dialect, each by its own name: ``compatible.groq`` is the class for Groq.
+"""Language models of vendors with OpenAI's API; ``compatible.groq`` is the class for Groq.
 
 They differ in where they are, whose key they take and which ways to ask for JSON they have, and that stands in a table
 (``memstone.adapters.vendors``).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from pydantic import Field
@@ -25,6 +25,7 @@ from memstone.adapters.llm.remote import (
     tool_function,
     unexpected_answer,
 )
+from memstone.adapters.llm.streams import Event, join_content
 from memstone.adapters.vendors import VENDORS, environment_reader
 from memstone.errors import ModelRefused
 from memstone.ports.io import HttpRequest, HttpResponse, Io
@@ -47,7 +48,7 @@ class GeminiLlmConfig(RemoteLlmConfig):
 
 
 class GeminiLlm(RemoteLlm):
-    """``POST {base_url}/{api_version}/models/{model}:generateContent``."""
+    """``POST {base_url}/{api_version}/models/{model}:generateContent``, or ``:streamGenerateContent``."""
 
     Config: ClassVar = GeminiLlmConfig
     read_environment = staticmethod(environment_reader("gemini"))
@@ -70,9 +71,8 @@ class GeminiLlm(RemoteLlm):
             tools = [_as_declaration(tool_function(tool)) for tool in prompt.tools]
             payload["tools"] = [{"functionDeclarations": tools}]
         payload["generationConfig"] = {**settings, **_json_settings(prompt, manner)}
-        return self._post(
-            f"/{self._config.api_version}/{model_path(self.model)}:generateContent", payload, self._headers()
-        )
+        call = "streamGenerateContent?alt=sse" if self._config.stream else "generateContent"
+        return self._post(f"/{self._config.api_version}/{model_path(self.model)}:{call}", payload, self._headers())
 
     def _headers(self) -> dict[str, str]:
         return {"x-goog-api-key": self._config.key} if self._config.key else {}
@@ -91,6 +91,9 @@ class GeminiLlm(RemoteLlm):
         if "temperature" in text and "temperature" in asked:
             return manner._replace(with_temperature=False)
         return None
+
+    def _join_events(self, events: Iterable[Event]) -> Event | None:
+        return join_content(events)
 
     def _parse_reply(self, body: bytes) -> Reply:
         answer = parse_object(body, self._source, "generated content")

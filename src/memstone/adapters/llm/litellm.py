@@ -1,4 +1,4 @@
-"""Answers by way of the ``litellm`` library, for vendors that Memstone does not speak to itself."""
+"""Language models through the library ``litellm``, for vendors without an adapter here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A language model inside this process: any GGUF file, on llama.cpp. Nothing leaves the machine."""
+"""A language model in this process: any GGUF file, on llama.cpp. Nothing leaves the machine."""
 
 from __future__ import annotations
 

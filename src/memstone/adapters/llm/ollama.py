@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
 from pydantic import Field
@@ -20,6 +21,7 @@ from memstone.adapters.llm.remote import (
     reply_of,
     unexpected_answer,
 )
+from memstone.adapters.llm.streams import Event, join_lines
 from memstone.adapters.ollama_server import read_ollama_environment
 from memstone.adapters.vendors import VENDORS
 from memstone.ports.io import HttpRequest, HttpResponse, Io
@@ -48,6 +50,7 @@ class OllamaLlm(RemoteLlm):
     Config: ClassVar = OllamaLlmConfig
     read_environment = staticmethod(read_ollama_environment)
     _config: OllamaLlmConfig
+    _has_marks = False
 
     def __init__(self, config: OllamaLlmConfig, io: Io) -> None:
         super().__init__(config, io, Manner("schema" if config.json_mode == "auto" else config.json_mode))
@@ -61,7 +64,7 @@ class OllamaLlm(RemoteLlm):
         payload: dict[str, Any] = {
             "model": self.model,
             "messages": [dict(message) for message in prompt.messages],
-            "stream": False,
+            "stream": self._config.stream,
             "options": options,
         }
         if prompt.tools:
@@ -80,6 +83,9 @@ class OllamaLlm(RemoteLlm):
         if self._config.json_mode != "auto" or b"format" not in response.body or "format" not in sent:
             return None
         return manner._replace(json_way="object" if isinstance(sent["format"], dict) else "none")
+
+    def _join_events(self, events: Iterable[Event]) -> Event | None:
+        return join_lines(events)
 
     def _parse_reply(self, body: bytes) -> Reply:
         answer = parse_object(body, self._source, "a chat message")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Final
 
 from pydantic import Field
@@ -23,6 +23,7 @@ from memstone.adapters.llm.remote import (
     tool_call_of,
     unexpected_answer,
 )
+from memstone.adapters.llm.streams import Event, join_chat
 from memstone.adapters.vendors import VENDORS, JsonWay, Vendor, environment_reader
 from memstone.errors import ModelRefused
 from memstone.ports.io import HttpRequest, HttpResponse, Io
@@ -72,6 +73,10 @@ class OpenAiLlm(RemoteLlm):
         response_format = self._response_format(prompt, manner.json_way)
         if response_format is not None:
             payload["response_format"] = response_format
+        if self._config.stream:
+            payload["stream"] = True
+            if manner.with_usage:
+                payload["stream_options"] = {"include_usage": True}
         return payload
 
     def _headers(self) -> dict[str, str]:
@@ -91,11 +96,16 @@ class OpenAiLlm(RemoteLlm):
             by_schema = sent["response_format"]["type"] == "json_schema"
             has_objects = by_schema and "object" in self.vendor.json_ways
             return manner._replace(json_way="object" if has_objects else "none")
+        if "stream_options" in text and "stream_options" in sent:
+            return manner._replace(with_usage=False)
         if "max_completion_tokens" in text and "max_tokens" in sent:
             return manner._replace(limit_name="max_completion_tokens")
         if "temperature" in text and "temperature" in sent:
             return manner._replace(with_temperature=False)
         return None
+
+    def _join_events(self, events: Iterable[Event]) -> Event | None:
+        return join_chat(events)
 
     def _parse_reply(self, body: bytes) -> Reply:
         return read_completion(parse_object(body, self._source, "a chat completion"), self._source)

@@ -1,14 +1,15 @@
-"""What language models on the other side of a network share: options, retries, and ways of asking that were refused."""
+"""Common parts of remote language models: options, retries, and ways to request JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from memstone.adapters.io.http import error_from_response, host_of, is_success
+from memstone.adapters.llm.streams import Event, StreamError, join_stream
 from memstone.adapters.retry import with_retry
 from memstone.adapters.vendors import JsonWay, key_variables, needs_key
 from memstone.errors import AnswerCutOff, AuthenticationFailed, BadModelOutput, LLMError, MemstoneError, ModelRefused
@@ -27,7 +28,8 @@ _DEFAULTS: Final = Prompt(())
 class RemoteLlmConfig(BaseModel):
     """``temperature`` and ``max_tokens`` hold for every prompt that does not ask for something else.
 
-    ``extra_body`` holds parameters of the vendor's own, which are sent as they are; ``headers`` are sent besides.
+    ``extra_body`` holds parameters of the vendor's own, which are sent as they are; ``headers`` are sent besides. With
+    ``stream`` the answer comes piece by piece, and ``timeout`` is the longest silence.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,6 +41,7 @@ class RemoteLlmConfig(BaseModel):
     max_tokens: int = Field(default=2000, ge=1)
     timeout: float = Field(default=60.0, gt=0, le=MAX_TIMEOUT_SECONDS)
     retries: int = Field(default=3, ge=0, le=10)
+    stream: bool = False
     headers: dict[str, str] = Field(default_factory=dict, repr=False)
     extra_body: dict[str, Any] = Field(default_factory=dict)
 
@@ -54,6 +57,7 @@ class Manner(NamedTuple):
     json_way: JsonWay
     limit_name: str = "max_tokens"
     with_temperature: bool = True
+    with_usage: bool = True
 
 
 class RemoteLlm:
@@ -64,6 +68,7 @@ class RemoteLlm:
     """
 
     _config: RemoteLlmConfig
+    _has_marks = True
 
     def __init__(self, config: RemoteLlmConfig, io: Io, manner: Manner) -> None:
         self._config = config
@@ -103,11 +108,19 @@ class RemoteLlm:
             response = self._read_response(await self._io.http(request))
             if is_success(response.status):
                 self._manner = manner
-                return response.body
+                return self._read_stream(request, response) if self._config.stream else response.body
             other = self._change_manner(manner, request.json, response) if _is_wrong(response) else None
             if other is None:
                 raise _error_from_response(request, response)
             manner = other
+
+    def _read_stream(self, request: HttpRequest, response: HttpResponse) -> bytes:
+        """Return the body of an answer that came in pieces."""
+        try:
+            return join_stream(response.body, self._join_events, self.destination, has_marks=self._has_marks)
+        except StreamError as error:
+            failed = HttpResponse(error.status, {}, error.body)
+            raise _error_from_response(request, self._read_response(failed)) from error
 
     def _post(self, path: str, payload: dict[str, Any], headers: Mapping[str, str]) -> HttpRequest:
         return HttpRequest(
@@ -116,6 +129,7 @@ class RemoteLlm:
             {**payload, **self._config.extra_body},
             {**headers, **self._config.headers},
             timeout=self._config.timeout,
+            in_pieces=self._config.stream,
         )
 
     @property
@@ -138,6 +152,10 @@ class RemoteLlm:
 
     def _change_manner(self, manner: Manner, sent: dict[str, Any], response: HttpResponse) -> Manner | None:
         """Return how to ask instead, when the refusal names something we sent; None when it is about something else."""
+        raise NotImplementedError
+
+    def _join_events(self, events: Iterable[Event]) -> Event | None:
+        """Return the whole answer that the events of a stream make; None when the last of them is missing."""
         raise NotImplementedError
 
     def _parse_reply(self, body: bytes) -> Reply:

@@ -1,8 +1,8 @@
-"""Copies of a PostgreSQL store: all tables, as they are at one moment, in one file; checked, put back, and rewritten.
+"""Back up, verify, restore and rewrite copies of a PostgreSQL store.
 
-A copy holds what the role may see: everything, for one above row-level security, else the tenant it speaks for. What is
-read from a copy goes into temporary tables first, which are called like the real ones, so that units of work run on it
-before anybody sees it. Then it takes the place of what is there, in the same transaction.
+A backup contains what the role may see: everything if row-level security does not apply to it, else its tenant. Rows of
+a backup are read into temporary tables first, which have the names of the real ones, so units of work can run on them
+before anybody sees the data. Then they replace the real rows, in the same transaction.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How every connection to PostgreSQL is made, whatever the environment or the role's settings say."""
+"""Open PostgreSQL connections with fixed settings, and translate their errors."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""What became of a transaction whose COMMIT got no answer.
+"""The ledger in PostgreSQL: transactions, retries after a lost connection, and their outcome.
 
-Its number tells, unless the server crashed meanwhile: then numbers that were not yet written down are given out again,
-and what they say may be about somebody else's transaction. A row that only this transaction can have written is a
-better witness, and most transactions have one: their event or their signal, whose id is nobody else's.
+If the connection is lost during a COMMIT, the outcome has to be found out. The number of the transaction shows it,
+unless the server has crashed since: it then reuses numbers that were not on disk yet, and a number may belong to
+another transaction. A row that only this transaction can have written is more reliable, and most transactions have one:
+their event or their signal, whose id is unique.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Calls between processes, through the database: whoever queues work says when it is due, and workers hear it.
+"""Notify workers of queued work through the database (LISTEN and NOTIFY).
 
-A call follows the transaction that queues, so it is heard when the work can be seen and not before. It tells the times
-at which something is due and numbers that stand for tenants: anybody who may connect can listen, and nobody is to learn
-names from it.
+A notification is sent after the transaction that queues work, so it arrives when the work is visible. It contains the
+times at which something is due, and numbers instead of tenants' names, because anybody who may connect can listen.
 """
 
 from __future__ import annotations

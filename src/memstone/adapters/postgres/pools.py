@@ -1,4 +1,4 @@
-"""Psycopg's two pools behind one."""
+"""One interface over psycopg's blocking and asynchronous connection pools."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How the seam speaks to PostgreSQL.
+"""Send statements to PostgreSQL, and translate them from SQLite's dialect.
 
-The tables write their statements once. What is SQLite's own way of saying things is translated here: placeholders, and
-the hints that SQLite's planner needs where PostgreSQL has statistics.
+The tables contain each statement once, for SQLite. This module translates what PostgreSQL writes differently:
+placeholders, and hints for SQLite's query planner.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""The analysed words of every memory, as lexemes of a ``tsvector``.
+"""A transaction in PostgreSQL, and its full-text index of analysed words (``tsvector``).
 
-Words are taken as they are: no dictionary and no parser of the database looks at them again, so that a word is the
-same word on every store.
+Words are stored as they are, without a dictionary or a parser of the database, so a word is the same in every store.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The vectors of the ledger on PostgreSQL, and nearest neighbours asked of pgvector.
+"""The vectors of the ledger in PostgreSQL, and nearest neighbours by pgvector.
 
 Vectors have length one, so that the inner product is the cosine; and unlike the cosine distance it says 0 of a zero
 vector. Whatever an index proposes is compared by the vectors as they are stored: scores are exact either way.

@@ -1,4 +1,4 @@
-"""A reranker from a function the caller brings."""
+"""A reranker from a function that the caller passes."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _as_scores(logits: Floats) -> Floats:
     import numpy as np
 
     if logits.shape[1] not in (1, _TWO_CLASSES):
-        raise ConfigError(f"not a cross-encoder: it gives {logits.shape[1]} numbers a pair", hint=_HINT)
+        raise ConfigError(f"not a cross-encoder: it gives {logits.shape[1]} numbers per pair", hint=_HINT)
     rest = logits[:, 0] if logits.shape[1] == _TWO_CLASSES else 0.0
     with np.errstate(over="ignore"):  # the limit is 0, as it should be
         scores: Floats = 1.0 / (1.0 + np.exp(rest - logits[:, -1]))

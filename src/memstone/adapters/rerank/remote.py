@@ -1,4 +1,4 @@
-"""What rerankers behind HTTP share: batches, retries, and checks of what they say."""
+"""Common parts of remote rerankers: batches, retries, and checks of their answers."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Databases of other systems, read once."""
+"""Read databases of other systems for an import."""

@@ -1,4 +1,4 @@
-"""Points of an embedded Qdrant, read without running anything.
+"""Read the points of an embedded Qdrant without running any code in them.
 
 Qdrant's local mode keeps each point as a pickle. Reading a pickle can run code, so this reader knows no class: whatever
 a pickle names of ``qdrant_client`` becomes an object that only keeps what it is given, and anything else is refused.

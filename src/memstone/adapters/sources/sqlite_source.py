@@ -1,4 +1,4 @@
-"""A SQLite file of another system, read and never written.
+"""Read an SQLite file of another system without writing to it.
 
 It comes from elsewhere, so nothing in it is run: no view, no virtual table, no trigger, no function of the schema.
 """

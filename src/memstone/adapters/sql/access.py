@@ -1,4 +1,4 @@
-"""The people who log in, and their sessions."""
+"""Tables of accounts, keys, agents, stored settings and secrets."""
 
 from __future__ import annotations
 

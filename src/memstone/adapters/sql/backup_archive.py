@@ -1,4 +1,4 @@
-"""The file of a backup: a plain archive of whatever a ledger wrote, and a manifest that says what must be in it.
+"""The archive of a backup: files that a ledger wrote, and a manifest that lists them.
 
 Nothing is compressed, so that a look at the raw bytes tells what the file holds. The manifest is written last and an
 archive is read from its end, so a file that was cut short is not one; and it gets its name only when it is whole and on

@@ -1,4 +1,4 @@
-"""Entities, where they are mentioned, and how they are related."""
+"""Tables of entities, mentions and relations."""
 
 from __future__ import annotations
 

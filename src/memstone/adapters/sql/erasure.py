@@ -1,4 +1,4 @@
-"""What belongs to somebody, table by table: found, removed, counted."""
+"""Find, remove and count what belongs to somebody, table by table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The append-only history."""
+"""The table of events, which is append-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The analysed words of every memory, and an FTS5 index over them.
+"""The analysed words of memories, and an FTS5 index over them.
 
 A row of words is written in the transaction of its memory. To index it costs as much as everything else a write does,
 and for many rows together hardly more than for one; so the index follows, a few hundred rows behind, and a search also

@@ -1,4 +1,4 @@
-"""Versions of remembered things."""
+"""Tables of versions and links."""
 
 from __future__ import annotations
 

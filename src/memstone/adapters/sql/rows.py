@@ -1,4 +1,4 @@
-"""The seam under the tables: statements in, rows out.
+"""The interface between tables and a database: statements in, rows out.
 
 Tables are written once over this protocol. A SQLite connection answers at once, so a whole unit of work
 is driven to its end on one thread; a PostgreSQL connection may really wait.

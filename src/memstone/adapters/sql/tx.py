@@ -1,4 +1,4 @@
-"""One transaction: all tables over one connection."""
+"""A transaction: all tables over one connection."""
 
 from __future__ import annotations
 

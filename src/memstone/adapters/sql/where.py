@@ -1,4 +1,4 @@
-"""The tree of conditions as SQL over ``m`` (a row of memories) and ``l`` (the link through which it is seen).
+"""Translate a tree of conditions to SQL over ``m`` (memories) and ``l`` (links).
 
 Values are always bound, never written into the statement; the names of columns come from the tables of fields, and a
 metadata key is a bound value like any other.

@@ -1,4 +1,4 @@
-"""Signals that wait, deletions that are remembered, batches that were answered."""
+"""Tables of signals, suppressed memories, jobs, leases and answered batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is taken from a backup that this store did not sign: rows, into tables of our own making, and nothing else.
+"""Write, verify and restore backups of an SQLite store, also foreign ones.
+
+A foreign backup was not signed by this store. Only rows are taken from it, into tables that we create ourselves.
 
 Triggers, views, and tables that no store has stay behind, and so do rows that would open a door: keys, accounts,
 sessions, secrets, and settings that say where a service sends what it is told. A table that only looks like one of ours

@@ -1,4 +1,4 @@
-"""SQLite's errors in Memstone's words."""
+"""Open SQLite connections, and translate their errors."""
 
 from __future__ import annotations
 

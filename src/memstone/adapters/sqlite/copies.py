@@ -1,4 +1,4 @@
-"""What the raw bytes of a SQLite store hold that no row of it holds."""
+"""Copies of an SQLite file: before upgrades, for backups, and a search of the raw bytes."""
 
 from __future__ import annotations
 

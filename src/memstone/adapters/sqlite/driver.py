@@ -1,4 +1,4 @@
-"""Which SQLite library opens a file: the one of Python, or SQLCipher, which encrypts every page and the log.
+"""Choose the SQLite library for a file: Python's, or SQLCipher, which encrypts pages and log.
 
 SQLCipher's Python module is a copy of Python's own, with exceptions of its own. They are turned into those of
 ``sqlite3`` here, so that nobody above sees a difference.

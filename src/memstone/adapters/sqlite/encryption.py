@@ -1,4 +1,4 @@
-"""Encrypt a SQLite store that was plain, decrypt it, and encrypt it with another key.
+"""Encrypt an SQLite store, decrypt it, or change its key.
 
 The first two write a new file and put it in the place of the old one, so nobody may have the store open. The third is
 one transaction: others go on, and find with their next statement that they need the new key.

@@ -1,4 +1,4 @@
-"""Damage in a SQLite file: what is looked for, when, and what is said.
+"""Look for damage in an SQLite file, and for a missing log.
 
 SQLite notices pages that cannot be, and its own check compares every index with its table. It does not notice that a
 character of a text has become another, so the text of each memory is compared with the hash that is stored beside it.

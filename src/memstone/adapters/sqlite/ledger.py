@@ -1,8 +1,8 @@
-"""Forking a process that has SQLite files open.
+"""The ledger in an SQLite file: readers, the write queue, free disk space, and forks.
 
-SQLite keeps a table of the locks of its process, and a forked child inherits it: it then believes to hold locks that
-only its parent has, and a checkpoint of the parent can take away what the child is writing to. So every ledger closes
-its connections before a fork, and parent and child open their own when they next need one.
+SQLite keeps a table of the locks of its process, and a forked child inherits it. The child then believes that it has
+locks that only its parent has, and a checkpoint by the parent can remove what the child is writing to. So every ledger
+closes its connections before a fork, and parent and child open their own when they next need one.
 """
 
 from __future__ import annotations

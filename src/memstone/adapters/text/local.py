@@ -1,4 +1,4 @@
-"""The text channel in this process: every user's words are held like their vectors."""
+"""The text channel: rank by the words of a user, which are kept in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One user's words, in a form that answers at once who said them, when, and what was said around them.
+"""One user's words in memory, with speakers, days and neighbouring turns.
 
 Like the vectors of a user, a partition is never changed in a way a reader could see.
 """

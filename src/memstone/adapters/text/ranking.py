@@ -1,4 +1,4 @@
-"""BM25 over a partition, in which a word also counts for what was said right before and after it."""
+"""BM25 over a partition, in which the words of neighbouring turns count, too."""
 
 from __future__ import annotations
 

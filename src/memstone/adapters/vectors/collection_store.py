@@ -1,4 +1,4 @@
-"""What vector stores outside the process share: checks before anything is sent, and the order of steps."""
+"""Common parts of external vector stores: checks before a request, and the order of steps."""
 
 from __future__ import annotations
 

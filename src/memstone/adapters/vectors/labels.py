@@ -1,4 +1,4 @@
-"""Filters for stores that know only labels: each field of a payload as a text that a point has or has not.
+"""Filters for stores with labels only: each field of a payload becomes a text.
 
 Stores differ in what equal means: whether 7 equals 7.0, whether "b" equals a list with "b" in it, whether a field that
 is null is there. A label has one meaning in all of them. Numbers can also be compared, where a store does that.

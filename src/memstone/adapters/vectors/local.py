@@ -1,4 +1,4 @@
-"""Nearest neighbours in this process, held per user.
+"""Nearest neighbours in this process: exact search over one user's vectors.
 
 The answer is exact. Where vectors are held as bytes, those that come near are compared again with the vectors of the
 ledger.

@@ -1,4 +1,4 @@
-"""A vector store in this process: filter, cosine, order, cut, over arrays and dictionaries.
+"""A vector store in memory, for tests: the reference for the conformance suite.
 
 Nothing survives the process. It is the smallest thing that keeps the contract of ``VectorStore``, and the one other
 stores are compared with.

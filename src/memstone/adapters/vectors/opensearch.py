@@ -1,4 +1,4 @@
-"""OpenSearch, over its REST interface: as Elasticsearch, but for vectors and how they are asked for."""
+"""OpenSearch, over its REST interface: like Elasticsearch, with its own kind of vector fields."""
 
 from __future__ import annotations
 

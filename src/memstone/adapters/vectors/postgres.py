@@ -1,4 +1,4 @@
-"""Nearest neighbours where the ledger is in PostgreSQL.
+"""Nearest neighbours for a ledger in PostgreSQL.
 
 Those of a user with few memories are held in this process, as over a file. Of a user with many, nothing is held when
 an HNSW index was built (``memstone migrate --index-vectors``): the database looks for them. What a filter left over, if

@@ -1,4 +1,4 @@
-"""Look after a store: its health, its upkeep, its copies, and who may use it."""
+"""Look after a store: health, upkeep, backups, keys and accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations: take them in, end them, read what was said and what they were about."""
+"""Conversations: store them, end them, read what was said and what they were about."""
 
 from __future__ import annotations
 

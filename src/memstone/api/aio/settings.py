@@ -1,4 +1,4 @@
-"""Settings that live in the store, and pauses."""
+"""Settings in the store, and pauses."""
 
 from __future__ import annotations
 

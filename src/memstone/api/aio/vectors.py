@@ -1,4 +1,4 @@
-"""Memories whose vectors you bring along."""
+"""Memories with the caller's own vectors."""
 
 from __future__ import annotations
 

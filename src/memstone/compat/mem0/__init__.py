@@ -1,4 +1,4 @@
-"""mem0's interface over Memstone: change the import, and code that was written for mem0 runs on.
+"""mem0's interface over Memstone: change one import, and your code runs on Memstone.
 
     from memstone.compat.mem0 import Memory
 

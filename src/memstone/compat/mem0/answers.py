@@ -1,4 +1,4 @@
-"""Memstone's answers in the shapes that mem0 returns."""
+"""Convert Memstone's answers into those of mem0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""mem0's arguments in the words of Memstone's methods; what mem0 refuses is a ``ValueError`` here as well."""
+"""Convert mem0's arguments; what mem0 refuses is a ``ValueError`` here, too."""
 
 from __future__ import annotations
 

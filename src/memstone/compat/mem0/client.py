@@ -23,7 +23,7 @@ def _connection(api_key: str | None, host: str | None) -> tuple[str, str]:
     if not key:
         raise ConfigError("no key was given", hint="pass api_key, or set MEM0_API_KEY or MEMSTONE_KEY")
     if not address:
-        raise ConfigError("no address was given", hint="pass host, such as http://127.0.0.1:8080, or set MEMSTONE_URL")
+        raise ConfigError("no address was given", hint="pass host, such as http://127.0.0.1:8420, or set MEMSTONE_URL")
     return address, key
 
 

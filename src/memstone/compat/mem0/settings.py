@@ -1,4 +1,4 @@
-"""mem0's configuration in the words of Memstone's settings.
+"""Convert mem0's configuration into Memstone's settings.
 
 Where mem0 keeps its data in files (an embedded vector store, a history file), Memstone keeps everything in one SQLite
 file beside them and leaves those files alone. A vector store with an address is used as the index, as in any other

@@ -1,4 +1,4 @@
-"""mem0's methods over those of Memstone: written once, for blocking and for asyncio, in the process and over HTTP.
+"""mem0's methods over Memstone's, once for blocking, asyncio and HTTP.
 
 Each method is a coroutine over ``Native``, which calls the method of Memstone that has the same name or stands in a
 group. With blocking methods nothing ever waits, so ``drive`` carries the coroutine from its first line to its last.

@@ -1,4 +1,4 @@
-"""Signed tokens (JWT, RFC 7519) of one kind: HS256, these claims, no other header.
+"""Signed tokens (JWT, RFC 7519) of one kind: HS256 with fixed claims.
 
 Nothing in a token chooses how it is checked: the algorithm is fixed, and a token that differs in anything is none.
 """

@@ -1,4 +1,4 @@
-"""Passwords: what recognises one, and which are not accepted.
+"""Check passwords, hash them, and refuse those that are easy to guess.
 
 Scrypt, with its cost in the text that is kept: a password that was stored at another cost is still recognised.
 """

@@ -1,4 +1,4 @@
-"""What the key of a store is used for, and by which name it is known without being told."""
+"""Sign and encrypt with the key of a store, and name it without revealing it."""
 
 from __future__ import annotations
 

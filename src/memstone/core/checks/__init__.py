@@ -1,1 +1,1 @@
-"""What callers pass, checked; what they may see."""
+"""Check what callers pass, and compute what they may see."""

@@ -1,4 +1,4 @@
-"""The types of arguments: what a public method is handed is looked at before the method begins.
+"""Check the arguments of public methods, before a method begins.
 
 Each method says in its signature what it takes. ``check_methods`` lets every public method of a class refuse what is of
 another type with a typed error, so that no flag is decided by whether a text is empty, nothing is half done before a

@@ -1,4 +1,4 @@
-"""Filters: from what callers write to the typed tree.
+"""Parse filters into the typed tree of conditions.
 
 Written forms::
 

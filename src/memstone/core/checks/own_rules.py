@@ -1,4 +1,4 @@
-"""Patterns and slots of a configuration's own: checked when the settings are read, used beside the shipped ones.
+"""Check the patterns and slots of a configuration when the settings are read.
 
 A pattern finds a fact in one sentence and says how to keep it. A slot is something people have one of at a time, or
 many of. What a pattern keeps for a slot is recognised again by the form of the kept sentence, so memories need nothing

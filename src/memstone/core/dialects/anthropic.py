@@ -1,4 +1,4 @@
-"""The messages API: the system prompt apart, user and assistant in turns."""
+"""The messages API: a separate system prompt, and alternating user and assistant messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the ways to talk to a model have in common.
+"""Common parts of the dialects of chat APIs.
 
 A dialect knows where in a request the user's words stand, where a block of memory goes, and how an answer is read,
 whole or in pieces. It never changes what it is given.

@@ -1,4 +1,4 @@
-"""What other systems export, read into items: bytes or rows in, items out, nothing stored and nobody asked.
+"""Read exports of other systems into items, without storing anything.
 
 A format is recognised by what a source holds, never by what it is called.
 """

@@ -1,4 +1,4 @@
-"""What is taken in from another system: text, time, speaker, metadata; nothing says how far to trust it."""
+"""Items of an import: text, time, speaker and metadata. Trust is decided elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases of other systems, by what their tables hold: an older companion, a gateway, Open WebUI, mem0."""
+"""Read databases of an older companion, a gateway, Open WebUI and mem0."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a language model is asked, and what of its answers is believed."""
+"""Questions for language models, and checks of their answers."""

@@ -1,4 +1,4 @@
-"""What new facts do to stored memories, by a language model: one question for all of them, checked answers.
+"""Ask a language model what new facts do to stored memories, and check its answer.
 
 The model sees numbers and never ids. What it says about a number it was not shown, or in a word that is no operation,
 is dropped and logged.

@@ -1,4 +1,4 @@
-"""A session's digest by a language model: how it is asked for one, and what of its answer is believed.
+"""Ask a language model for the digest of a session, and check its answer.
 
 One question brings everything: the episode, what becomes of the facts that are known, and what says who the user is.
 Texts are kept as they were written; whether the user's words bear a fact out is noted beside it.

@@ -1,4 +1,4 @@
-"""Whether a conversation bears out what a model says of it: verified, doubtful, or nothing to do with it.
+"""Check a fact against its conversation: verified, doubtful, or unrelated.
 
 The quote is looked for in the turns that the model names, then in those beside them, then everywhere, and a typo that
 the model has mended does no harm. What is found counts unless something speaks against it: a number that nobody said,

@@ -1,4 +1,4 @@
-"""Entities and relations by a language model: how it is asked for them, and which of its answers are believed.
+"""Ask a language model for entities and relations, and check its answer.
 
 A name that does not stand in the text and a relation between anything else than names of the text are dropped.
 """

@@ -1,4 +1,4 @@
-"""Instructions and settings for a use case by a language model; what is always left out is added to what it says."""
+"""Ask a language model for instructions for a use case, and add what is always left out."""
 
 from __future__ import annotations
 

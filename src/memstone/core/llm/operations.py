@@ -1,4 +1,4 @@
-"""What new turns do to the memory, by a language model: one question, and what of its answer is believed.
+"""Ask a language model what new turns do to the memory, and check its operations.
 
 The model sees the memories near the talk by number, never by id, with the day each was said. What it writes is stored
 as it stands; whether the conversation bears it out is noted beside it.

@@ -1,4 +1,4 @@
-"""JSON out of what a language model answered.
+"""Parse JSON in the answer of a language model.
 
 Models wrap JSON in prose or fences, leave commas behind, use the wrong quotes and stop in the middle. Each step is
 tried only when the one before has failed, so that a correct answer is never touched. The time taken grows with the

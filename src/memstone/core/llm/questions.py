@@ -1,4 +1,4 @@
-"""What a model is asked: messages, the shape of the answer, and one more try after a bad answer."""
+"""Ask a model a question with a schema, and ask once more after an unusable answer."""
 
 from __future__ import annotations
 

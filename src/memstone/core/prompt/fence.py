@@ -1,4 +1,4 @@
-"""What Memstone put into a prompt must not come back as something the user said.
+"""Put markers around blocks, and remove blocks from what users send back.
 
 Injected memory stands between two marker lines. Their id is made from the tenant's secret and from what stands between
 them: nobody without the secret can guess it, no two blocks share it, and the same block has the same bytes in every

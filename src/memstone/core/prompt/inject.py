@@ -1,4 +1,4 @@
-"""Where a block of memory goes in a list of chat messages. The list that is given is never changed."""
+"""Put a block into a list of chat messages; the list that is passed does not change."""
 
 from __future__ import annotations
 

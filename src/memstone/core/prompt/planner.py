@@ -1,4 +1,4 @@
-"""Fits memories into a budget: which are shown, in what words, and why the others are not.
+"""Fit memories into a budget: what is shown, in which words, and why the rest is not.
 
 The block is the fence, a note on what it is, today's date, what the user told us to keep in mind, who the user is, and
 one section that answers the query. The budget pays for all of it but the second; a memory is shown whole or not at

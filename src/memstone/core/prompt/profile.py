@@ -1,4 +1,4 @@
-"""The profile: what a model is always shown of a person, most important first.
+"""Plan the profile: what a model always sees about a person, most important first.
 
 It is made of what is known, without a search and without an embedding, so that it is there whatever else fails. The
 same memories give the same bytes: what is chosen depends on what the facts say and on the order in which they were

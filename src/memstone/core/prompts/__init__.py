@@ -1,4 +1,4 @@
-"""What models are asked, as versioned files: a changed wording is a new file with the next number."""
+"""Prompts as versioned files: a new wording is a new file with the next number."""
 
 from __future__ import annotations
 

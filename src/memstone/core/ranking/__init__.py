@@ -1,1 +1,1 @@
-"""Which memories come first, which fade, and when none will do."""
+"""Rank memories, let them fade, and decide when none is relevant."""

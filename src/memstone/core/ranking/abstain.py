@@ -1,4 +1,4 @@
-"""Whether anything in memory has to do with a question, said with a rate of error.
+"""Decide whether anything in memory is relevant to a question, at a given rate of errors.
 
 The score of a search is relative: something always comes first. What counts here is how close the best of it is,
 against how close the same memory comes to questions that have nothing to do with it (``Probes``):

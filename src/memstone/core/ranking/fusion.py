@@ -1,4 +1,4 @@
-"""Several rankings into one.
+"""Combine several rankings into one.
 
 A candidate's total is the sum of what the channels say, each between 0 and 1 and with the weight it has earned on
 conversations (docs/quality.md shows what each of them brings):

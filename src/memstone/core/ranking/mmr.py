@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: good hits that do not say the same thing twice."""
+"""Maximal marginal relevance: spread hits that say the same."""
 
 from __future__ import annotations
 

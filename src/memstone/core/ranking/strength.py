@@ -1,4 +1,4 @@
-"""How strong a memory is: how it fades, and what use and the judgement of a person do to it."""
+"""Compute the strength of a memory from its age, its use and feedback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the memories a model was shown its answer has really used."""
+"""Find out which of the shown memories an answer used."""
 
 from __future__ import annotations
 

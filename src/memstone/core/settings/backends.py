@@ -1,4 +1,4 @@
-"""Which embedder, reranker and stores a service uses: names of settings, what they may be, and where keys belong.
+"""Stored settings that choose a service's embedder, reranker and stores, and their keys.
 
 These are not settings of somebody: a process has one embedder. They are stored for the tenant that runs the service and
 hold from its next start. Keys are no settings at all: they are kept apart, never given back, and a key goes when the

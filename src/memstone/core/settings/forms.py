@@ -1,4 +1,4 @@
-"""What the value of a setting may be: checked, as the policy holds it, and as it is written."""
+"""Check the values of settings, and convert them between their stored and their used form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two vocabularies of other products, over the same values.
+"""Names of two other products for the same settings.
 
 Their rule is another one than ours: whatever comes is brought into form. A value of the wrong type becomes the default,
 a number is rounded and moved into its range, an unknown word becomes the default.

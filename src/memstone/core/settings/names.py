@@ -1,4 +1,4 @@
-"""Every setting that may live in the store, by its name: where it stands in the policy and what it may be.
+"""Every setting that can be stored, by name, with its place in the policy.
 
 The names are those of the configuration. What a process is made of (the store, the embedder, the language model, its
 limits) is configuration only: it cannot differ between two users of one process.
@@ -136,6 +136,7 @@ SETTINGS: Final[dict[str, Setting]] = {
             "turn_chars": Number(100),
         },
     ),
+    **_build_settings("write", "formation", {"remote_llm": Flag()}, operators=True),
     **_build_settings(
         "upkeep",
         "upkeep",

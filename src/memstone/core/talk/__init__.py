@@ -1,1 +1,1 @@
-"""Messages: their shapes, their checked form, and what was said where in them."""
+"""Messages: their forms, and what was said in them."""

@@ -1,4 +1,4 @@
-"""From the shapes callers use to checked messages.
+"""Convert messages of all accepted forms to checked ones.
 
 A string is one user message; mappings, objects of SDKs and (role, text) pairs are messages as well. Content may be
 text or a list of parts; pictures and files are kept by name, never dropped in silence, and neither is a field that a

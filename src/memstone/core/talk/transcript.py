@@ -1,4 +1,4 @@
-"""From the shapes in which transcripts are kept to checked turns: a message, and when and in which run it was said."""
+"""Convert transcripts of all accepted forms to checked turns."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who may do what, to whose memories, and how much of it."""
+"""Access: who may do what, to whose memories, and how much."""

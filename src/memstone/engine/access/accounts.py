@@ -1,4 +1,4 @@
-"""Accounts: the people who log in to a service; made, changed and removed by administrators."""
+"""Accounts of people who log in, which administrators create, change and remove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pause``, ``resume``: no memory for a user, an agent or a session, for a while or until told otherwise.
+"""``pause`` and ``resume``: whether memory is on for a user, an agent or a session.
 
 Whoever names several means all of them together: a user in one session, say. While it is so nothing they say is stored
 and nothing is shown to a model. Who searches by hand still finds what is there. The switches ``policy.enabled``,

@@ -1,4 +1,4 @@
-"""Links within bounds: who may see what is never widened by somebody who does not reach them."""
+"""Link tables within bounds: a caller cannot show a memory to users outside them."""
 
 from __future__ import annotations
 
@@ -43,9 +43,11 @@ class BoundBrowse:
         """Return how many match, within the bounds."""
         return await self._browse.count(self._memories.readable(where), most)
 
-    async def count_events(self, tenant_id: str, user_id: str, since: Instant) -> list[DayCount]:
+    async def count_events(
+        self, tenant_id: str, user_id: str, days: Sequence[str], known: Sequence[DayCount] = ()
+    ) -> list[DayCount]:
         """Return how many events of a user there were on each day."""
-        return await self._browse.count_events(tenant_id, self._checked_user(user_id), since)
+        return await self._browse.count_events(tenant_id, self._checked_user(user_id), days, known)
 
     async def count_receipts(self, tenant_id: str, user_id: str, since: Instant) -> list[DayCount]:
         """Return how many blocks about a user models were given on each day."""

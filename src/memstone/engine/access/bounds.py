@@ -1,4 +1,4 @@
-"""A ledger that shows what somebody reaches of a tenant, and nothing of anybody else.
+"""A ledger within bounds: it shows and changes only what a caller has access to.
 
 A key may be bound to a user, to an agent, or to its own pools. What it cannot reach must not depend on every verb
 remembering to ask: this ledger stands below the verbs and adds the bounds to every condition, and to every look by id.

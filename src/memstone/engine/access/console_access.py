@@ -1,4 +1,4 @@
-"""Who is signed in to the console: one-time links, typed codes, and the sessions they open.
+"""Sign in to the console: one-time links, typed codes, and sessions.
 
 Nothing of a link, a code or a session stands in the store but its hash. Whose memory a personal link opens is part of
 the link itself, so that erasing a person leaves nothing of them here.
@@ -46,7 +46,7 @@ _LONGEST_LINK: Final = timedelta(days=365)
 _ENDED: Final = "this sign-in is no longer valid"
 USED_LINK: Final = "this link was already used, or has expired"
 WRONG_CODE: Final = "this code is wrong, was already used, or has expired"
-_NEW_LINK: Final = "run `memstone console` for a new one"
+_NEW_LINK: Final = "run `memstone console` for a new one, or ask whoever sent it to you"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Keys: made once, shown once, recognised by their hash, rotated with a time of grace, revoked at once."""
+"""API keys: create, recognise by hash, rotate and revoke them."""
 
 from __future__ import annotations
 

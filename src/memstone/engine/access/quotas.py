@@ -1,4 +1,4 @@
-"""How much may be stored for a user and for a tenant, checked before anything is written.
+"""Check quotas of a user and a tenant before anything is written.
 
 Nobody pays for quotas that are not set. Where one is, what is stored is counted once a minute, and what was admitted
 since is added to it; only close to the limit, where it matters, is it counted every time, unless counting takes long.

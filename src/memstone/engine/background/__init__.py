@@ -1,1 +1,1 @@
-"""The queue behind the calls: jobs, sessions, and who works on them."""
+"""Background work: jobs, sessions and workers."""

@@ -1,4 +1,4 @@
-"""``backfill``: memory of chats that were held before there was one."""
+"""``backfill``: learn from chats from before Memstone was used."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.filters import where_current, where_in_scope
+from memstone.engine.background.jobs import FORMING
 from memstone.engine.background.sessions import SessionRequest, filter_spoken_turns, ingest_session
 from memstone.engine.request_scope import report_progress
 from memstone.engine.runtime import Runtime
@@ -92,7 +93,10 @@ def _first_value(item: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 async def _is_known(tx: Tx, scope: Scope) -> bool:
     """Return whether a conversation was distilled, or waits for it."""
-    if await tx.signals.is_known(scope) or await tx.jobs.find(scope, limit=1):
+    if await tx.signals.is_known(scope):
         return True
+    for task in FORMING:
+        if await tx.jobs.find(scope, task=task, limit=1):
+            return True
     episodes = And((where_in_scope(scope), Condition("layer", Op.EQ, str(Layer.EPISODE)), where_current()))
     return bool(await tx.memories.find(episodes, limit=1))

@@ -1,4 +1,4 @@
-"""One worker at a time: a session is claimed, held while it is worked on, and given back with what became of it."""
+"""Claim a session, so that one worker at a time works on it."""
 
 from __future__ import annotations
 

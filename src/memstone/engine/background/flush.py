@@ -1,4 +1,4 @@
-"""``flush``: form memory of everything that waits, due or not, and try again what could not be stored."""
+"""``flush``: process everything that waits, due or not, and retry what failed."""
 
 from __future__ import annotations
 

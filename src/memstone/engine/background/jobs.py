@@ -1,4 +1,4 @@
-"""What became of background work: outcomes word for word, classes of failure, and the log."""
+"""The log of background work: outcomes, kinds of failure, and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions become memory: one is claimed and formed at a time, by the worker or by whoever asks for it."""
+"""Process waiting sessions one at a time, for the worker or for a caller."""
 
 from __future__ import annotations
 

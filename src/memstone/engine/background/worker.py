@@ -1,4 +1,4 @@
-"""The worker: forms memory of sessions that are due, one after the other, until it is told to stop.
+"""The worker: process sessions that are due, one after the other, until it is stopped.
 
 The same loop serves a thread or task of the library, ``memstone worker`` and the server, any number of them on one
 database. Work of this process wakes it. What other processes have left to do it hears of where the ledger can call it,
@@ -237,5 +237,5 @@ async def runs_with(runtime: Runtime, agent_id: Any) -> dict[str, str]:
         raise Forbidden(f"this key has no access to agent {wanted!r}")
     row = await runtime.ledger.peek(lambda tx: tx.agents.get(runtime.tenant_id, wanted))
     if row is None:
-        raise NotFoundError(f"no agent {wanted}", hint="agents() lists the known agents")
+        raise NotFoundError(f"no agent {wanted}", hint="agents.list() shows the known agents")
     return {"id": row.id, "model": row.model or "", "system_prompt": row.system_prompt or ""}

@@ -1,1 +1,1 @@
-"""Changes to what is stored: erase it, mask it, undo what was done, hand it over."""
+"""Change what is stored: erase, mask, undo, reassign."""

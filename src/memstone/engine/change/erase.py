@@ -1,4 +1,4 @@
-"""``erase``: everything of somebody goes, for good, from every table, index, cache, file and copy.
+"""``erase``: remove everything of a subject from tables, indexes, caches, files and backups.
 
 First the rows go, in one transaction. Then whatever follows the ledger is made to follow it, the file is written anew,
 and the copies Memstone has made are rewritten. At last everything is looked at again. Each step may be done twice:

@@ -1,4 +1,4 @@
-"""The unit of work that removes a subject from every table; the same for a store and for a copy of it.
+"""The unit of work that removes a subject from every table, in a store or in a backup.
 
 Nothing is blanked that can go as a row. What others keep stays: of a memory they see too only the links and the history
 of the subject go, with every quote of what is gone. Running it again finds nothing more to do.

@@ -1,4 +1,4 @@
-"""One stored memory without its secrets, and everything that follows from its text."""
+"""``redact``: mask secrets in stored memories and in everything derived from their text."""
 
 from __future__ import annotations
 

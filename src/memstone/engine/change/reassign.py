@@ -1,4 +1,4 @@
-"""``reassign``: a user is renamed, or two become one.
+"""``reassign``: rename a user, or merge two.
 
 Everything that a scope holds goes to another one, page by page: memories in every version, what waits in the inbox, the
 receipts, what was counted, what a person deleted. Where both know the same, the older memory stays, and of two texts

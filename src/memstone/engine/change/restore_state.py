@@ -1,4 +1,4 @@
-"""Vectors for what comes back: a version that left the indexes has none, and a model is never asked inside a unit."""
+"""Restore an earlier state of a memory: its version, links, status and vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``undo``: take back one change, or all that a job did, exactly.
+"""``undo`` and ``rollback``: reverse one change, or everything a job or a source did.
 
 A change can be taken back as long as nothing later touched the memory. What takes it back is an event too, which names
 the one it undoes and may itself be undone; a change and its undoing no longer stand in the way of what was before.

@@ -1,1 +1,1 @@
-"""What grows out of facts: episodes, identity, the narrative."""
+"""Layers above facts: episodes, identity, the narrative."""

@@ -1,4 +1,4 @@
-"""A session becomes an episode, a few facts and, now and then, something about who the user is.
+"""Turn a session into an episode, a few facts, and parts of the user's identity.
 
 One question to a model brings all of it; without a model the most telling sentences are the episode, and rules find the
 facts. Only words of the user make a fact, whoever repeats them.
@@ -250,7 +250,7 @@ async def distill_session(
         raise
     except LlmBudgetSpent:  # the rules are free, unless sessions are to wait for a model
         return await distill_session(
-            replace(runtime, llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns
+            replace(runtime, llm=None, withheld_llm=None), scope, turns, occurred_at=occurred_at, keep_turns=keep_turns
         )
     except MemstoneError as error:
         done = DistillResult(f"error:{error.code}", error=error)

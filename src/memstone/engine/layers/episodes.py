@@ -1,4 +1,4 @@
-"""Episodes: what a session was about, in one memory for each session.
+"""Episodes: one memory per session that says what it was about.
 
 A session that goes on after it was distilled gets the next version of its episode, made of all of it.
 """

@@ -1,4 +1,4 @@
-"""Who the user is: what they wrote themselves, what was derived, and the text made of it.
+"""Identity: standing instructions, derived facts, and the narrative.
 
 An identity belongs to a user of a tenant, whichever agent asks and in whichever conversation. Overrides are written by
 the user alone; nothing that was derived is ever put among them.

@@ -1,4 +1,4 @@
-"""What Memstone itself holds for part of who the user is: mirrors of facts the user told, never mixed with overrides.
+"""Mirrors: identity lines that follow the facts they were derived from.
 
 A mirror says what its fact says. When the fact is revised the mirror follows, and it goes when the fact does, so that
 nothing that was taken back is told as somebody's identity.

@@ -1,4 +1,4 @@
-"""The text about the user: made from what they told, made anew when that changes, and theirs to write.
+"""Write the narrative of a user, and rewrite it when its sources change.
 
 It is made of facts of the user's own words only, by a language model where there is one, else of the sentences of the
 facts. What the user wrote by hand is never overwritten unless that is asked for. A text that was imported is told on as
@@ -27,6 +27,7 @@ from memstone.engine.layers.mirrors import (
 )
 from memstone.engine.layers.portrait import imported_lines, imported_of, is_imported, line_of, still_told
 from memstone.engine.learn.by_model import ask_model, meter_model_usage
+from memstone.engine.policy import apply_scope_policy
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import event_of, text_hash
 from memstone.engine.store.revise import take_from
@@ -103,7 +104,8 @@ async def regenerate_narrative(
         return await runtime.ledger.write(lambda tx: _remove_narrative(tx, owner, known, now, job_id))
     if not known.has_changed and not force:
         return {"status": "unchanged"}
-    counted, meter = meter_model_usage(runtime)
+    # It tells what was said to every agent, so what one of them is allowed does not count.
+    counted, meter = meter_model_usage(await apply_scope_policy(runtime, owner))
     try:
         text, model = await _generate_text(counted, known.lines)
     except StorageError:

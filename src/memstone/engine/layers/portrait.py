@@ -1,4 +1,4 @@
-"""What of a user's identity a model is shown: only what still holds, whenever it was put into words."""
+"""Choose the parts of a user's identity that a model may see: those that still hold."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is said becomes memory."""
+"""Learning: from messages to facts."""

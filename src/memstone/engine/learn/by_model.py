@@ -1,4 +1,4 @@
-"""Facts by a language model: what it is shown, what it is asked, and how its answer becomes facts.
+"""Learn with a language model: what it is shown and asked, and what becomes of its answer.
 
 One question brings all of it: the new turns, what was said before, and the memories near the talk, of everything that
 is known of the user. Where a caller brings prompts of their own, or the policy asks for it, there are two: for the

@@ -1,4 +1,7 @@
-"""Words that come a second time: what became of them then stands, whatever has become of it since."""
+"""Write what was learned in one transaction, after looking at known memories again.
+
+Words that were said before keep the outcome they had then, even if their memory has since changed.
+"""
 
 from __future__ import annotations
 

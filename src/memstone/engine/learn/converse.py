@@ -1,8 +1,7 @@
-"""``add`` with ``infer=True``: keep what was said, and what follows from it.
+"""``add`` with ``infer=True``: store the turns, and learn from them.
 
-Ingest, extract, relate, reconcile, commit. Rules or a model propose; structure decides; no transaction is open while a
-model works. When a model is out of reach the turns are kept all the same, and the next call in the same scope tries
-again.
+The steps are: ingest, extract, relate, reconcile, commit. No transaction is open while a model works. If a model cannot
+be reached, the turns are stored, and the next call in the same scope tries again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A fact of a turn, as it is stored."""
+"""Build the draft of a learned fact."""
 
 from __future__ import annotations
 

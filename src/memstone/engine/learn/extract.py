@@ -1,4 +1,4 @@
-"""Facts from turns: by the curator, by a language model when one is configured, or by both."""
+"""Extract facts from turns, with the curator, a language model, or both."""
 
 from __future__ import annotations
 
@@ -109,6 +109,8 @@ async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> Extrac
     """Return the facts that turns state, by every extractor that is wanted."""
     scope, turns, metadata = asked.scope, asked.turns, asked.metadata
     wanted = runtime.policy.curation.strategies or ((FACTS,) if runtime.llm is not None else (PATTERN,))
+    if runtime.withheld_llm is not None:
+        wanted = (PATTERN,)
     found = ExtractedFacts([])
     if FACTS in wanted:
         try:

@@ -1,4 +1,4 @@
-"""Entities and relations by a language model, where one is configured and wanted.
+"""Find entities and relations with a language model, if one is configured for that.
 
 The graph is an extra: whatever goes wrong here leaves the memory itself untouched.
 """

@@ -1,4 +1,4 @@
-"""What lies in the inbox, as it was when it was said."""
+"""Read queued conversations from their signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ingest``: transcripts, turn by turn, as they are; nobody waits for what can be learned from them.
+"""``ingest``: store transcripts turn by turn, without waiting for learning.
 
 Everything is checked before anything is written. Then a few hundred turns at a time are embedded and stored in one
 transaction, so that a transcript of any length may be interrupted and sent again: what is known is not stored twice.

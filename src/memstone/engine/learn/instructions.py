@@ -1,4 +1,4 @@
-"""``suggest_instructions``: what to set for a use case; by a language model where there is one, else by rules."""
+"""``suggest_instructions``: suggest settings for a use case, with a model or by rules."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from memstone.core.llm.instructions import instructions_question, parse_instructions
 from memstone.engine.learn.by_model import ask_model
+from memstone.engine.policy import apply_llm_consent
 from memstone.engine.runtime import Runtime
 from memstone.errors import InvalidInput, MemstoneError, TooLarge
 from memstone.model.policy import SuggestedSettings
@@ -21,7 +22,7 @@ async def suggest_instructions(runtime: Runtime, use_case: str) -> InstructionSu
 
     When the model fails or cannot be understood, the rules answer, and ``degraded`` says why.
     """
-    text = _validate_use_case(use_case)
+    text, runtime = _validate_use_case(use_case), apply_llm_consent(runtime)
     if runtime.llm is None:
         return _format_suggestion(text, runtime.language.advice.suggest(text), "rules")
     try:

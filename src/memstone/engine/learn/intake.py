@@ -1,4 +1,4 @@
-"""From a request to the conversation that is learned from: checked, masked, cut into turns."""
+"""Turn a request into a conversation to learn from: checked, masked, cut into turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be learned from a transcript, cut into pieces that a model can read at once."""
+"""Cut transcripts into lessons, and recognise turns that are known or idle."""
 
 from __future__ import annotations
 

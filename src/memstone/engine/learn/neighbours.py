@@ -1,4 +1,4 @@
-"""What is already known near a new fact: candidates for the reconciler, looked up before any transaction is open."""
+"""Look up known memories similar to a new fact, before a transaction is open."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is said now and becomes memory later: kept, with a row in the inbox, in one transaction and without a model.
+"""Queue turns for learning later, in one transaction and without a model.
 
-When it is due stands in the row, so that any process sees it: at once, after so many seconds of silence, or only when
-somebody asks for it.
+The row says when it is due, so every process can see it: at once, after some seconds without a message, or only when
+somebody calls ``flush``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a fact does to the memories near it: by exact words, by a model, by structure and by what is likely."""
+"""Decide what a fact does to similar memories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find what a block may show: what the route asks for, judged by whether it belongs to the question."""
+"""Find the memories a block may show, and drop those that are not relevant."""
 
 from __future__ import annotations
 

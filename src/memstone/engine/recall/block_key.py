@@ -1,4 +1,4 @@
-"""Say what a block depends on, and how long it may be used again."""
+"""Compute the key of a cached block, and how long it is valid."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What unrelated questions score in a store: found out by asking some, kept, and found out again when it has grown.
+"""Measure how close unrelated questions come to the memories of a scope, and keep the result.
 
-By meaning, the vectors of the questions are compared with a sample of the memories of a scope; by words, the text
-channel is asked. The vectors of the questions are embedded once for a store. What becomes known of a scope is held in
-this process and, for a store of some size, in the ledger; it says nothing about any single memory.
+The vectors of the questions are compared with a sample of the memories of a scope; without vectors, the text channel is
+asked. The questions are embedded once per store. The result for a scope is kept in this process and, for larger stores,
+in the ledger; it reveals nothing about a single memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Check a request for context, and carry what becomes known on the way to its answer."""
+"""Check a request for context, and collect what its steps find out."""
 
 from __future__ import annotations
 

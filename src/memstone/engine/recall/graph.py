@@ -1,4 +1,4 @@
-"""Searching and listing by the graph: from the names in a question to the memories that speak of them."""
+"""Search by the graph: from names in a question to the memories that mention them."""
 
 from __future__ import annotations
 

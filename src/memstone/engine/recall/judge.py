@@ -1,4 +1,4 @@
-"""Whether a question is about something in memory, judged by weights fitted to questions of both kinds.
+"""Judge with fitted weights whether a question is about something in memory.
 
 A small network looks at the question (its vector and how it is put) and at each of the best hits: how near it is, how
 near its words are to those of the question, and whether it has what is asked for. Its value says how likely the hit

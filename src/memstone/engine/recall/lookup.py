@@ -1,4 +1,4 @@
-"""``get``, ``get_all``, ``history``, ``stats``: looking things up."""
+"""``get``, ``get_all``, ``history`` and ``stats``."""
 
 from __future__ import annotations
 

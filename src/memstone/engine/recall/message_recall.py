@@ -1,4 +1,4 @@
-"""What a message calls for: facts and turns that are near enough to it, the user's own words before all others."""
+"""Recall facts, episodes and turns that are close enough to a message."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What "how did it go?" is about: such a question names nothing.
+"""Find out what a question such as "how did it go?" is about.
 
-It is what is spoken of now; else what was planned for a day that has come; else what was planned last; else the newest.
+It is about what the user talks about now; else what was planned for a day that has come; else what was planned last;
+else the newest memory.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The time that a question looks back to: "in March", "last week", "yesterday", "el 14 de marzo".
+"""Find the time a question is about: "in March", "last week", "el 14 de marzo".
 
 Where one is named and certain, nothing of another time answers: rather nothing than what was said in other months.
 Where it may as well lie ahead, because no verb was understood, what belongs to it answers if there is anything of it.

@@ -1,4 +1,4 @@
-"""The profile of a person, read from the ledger: what a model is always shown, without a search or an embedding."""
+"""Read the profile of a person from the ledger, without a search or an embedder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about where hits come from: a fact and its turn are shown once, and an overtaken turn says by what."""
+"""Show a fact and its turn once, and say what replaced an outdated turn."""
 
 from __future__ import annotations
 

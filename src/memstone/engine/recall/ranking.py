@@ -1,4 +1,4 @@
-"""What happens to a ranking after it was made: fading, spreading, a closer look."""
+"""Steps after the ranking: reranker, fading, and spreading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The account of what was shown: the receipt, the counted uses, the log."""
+"""Build packs, count uses, and store receipts."""
 
 from __future__ import annotations
 

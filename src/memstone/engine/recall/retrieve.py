@@ -1,4 +1,4 @@
-"""The channels: who might be meant, before anybody decides who is."""
+"""Ask all search channels for candidates, and compare the best word by word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scan the newest memories where no index is asked: by date, by literal words, by beginnings of words, in the past."""
+"""Scan rows without an index: the newest, literal words, beginnings of words, the past."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What might be shown to a model: hits as they are in the ledger now, and what is always shown.
+"""Read from the ledger what may be shown to a model now, and what is always shown.
 
-One snapshot answers everything: whether a hit may still be seen, what the user told us to keep in mind, which turns are
-the evidence of something that was deleted, and which say what has changed since.
+One snapshot is used for everything: whether a hit may still be seen, the user's standing instructions, and which turns
+state something that was deleted or has changed since.
 """
 
 from __future__ import annotations

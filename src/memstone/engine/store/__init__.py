@@ -1,1 +1,1 @@
-"""One fact, one version, one holder: what every change of a memory is made of."""
+"""Parts of every change: facts, versions, links, turns, entities."""

@@ -1,4 +1,4 @@
-"""What may still be told of a talk: nothing of what a person deleted since."""
+"""Find the words of a conversation that state something deleted, and leave them out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is about to be stored: a memory with its link, its words and its vector."""
+"""Drafts: memories to be stored, with link, words and vector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedder as the engine uses it: cached, checked, and forgiving one text at a time."""
+"""Embed texts with a cache and checks; one bad text does not affect the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said right before something, so that a model understands it as it was meant."""
+"""Find what was said right before a text, as context for its embedding."""
 
 from __future__ import annotations
 

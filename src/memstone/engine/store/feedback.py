@@ -1,4 +1,4 @@
-"""``feedback`` and ``record_answer``: whether what a model was shown was of any use.
+"""``feedback`` and ``record_answer``: whether shown memories were useful.
 
 A person may say so. Otherwise the answer tells: a memory was used when the answer holds what it says and the question
 did not. Either makes the memory stronger or weaker, as far as it is nobody else's too, and goes into the figures.

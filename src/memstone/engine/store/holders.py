@@ -1,4 +1,4 @@
-"""Several may hold one memory: what one of them changes, the others keep.
+"""Split a shared memory: change it for some of its holders, and keep it for the others.
 
 A change for some of the holders splits a memory. They get one of their own, under a new id, with everything they saw of
 it so far; the others are left with what was there, under the id it had.

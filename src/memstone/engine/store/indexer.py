@@ -1,4 +1,4 @@
-"""Building vector indexes from the ledger."""
+"""Build vector indexes from the ledger."""
 
 from __future__ import annotations
 

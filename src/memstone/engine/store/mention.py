@@ -1,4 +1,4 @@
-"""Which entities memories speak of: written in the transaction that writes the memories.
+"""Write the entities of a memory, in the transaction that writes the memory.
 
 The names are found before (``note_of`` is pure), and a memory that names nothing costs no statement.
 """

@@ -1,4 +1,4 @@
-"""How often something was said that is known: counted in this process, and written down now and then.
+"""Count repetitions of known facts in this process, and write the counts now and then.
 
 Whoever says what is known changes nothing, and a count alone is not worth waiting for a disk. A crash loses the last
 few. Where anything else is stored, the count is stored with it (``memstone.engine.store.write``).

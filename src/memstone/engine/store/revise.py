@@ -1,7 +1,7 @@
-"""``update``: the next version of a memory, under the same id.
+"""``update`` and ``delete``: end a version, or write the next one under the same id.
 
-The new text is embedded before the transaction. If somebody else changed the memory meanwhile, the change is applied
-to what they left, so that both stand in the history and neither is lost.
+The new text is embedded before the transaction. If somebody else has changed the memory meanwhile, this change is
+applied to the result, so that both are in the history.
 """
 
 from __future__ import annotations

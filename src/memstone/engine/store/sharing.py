@@ -1,4 +1,4 @@
-"""``share``, ``unshare``, ``replace``: several hold one memory, and each may change it for themselves."""
+"""``share``, ``unshare`` and ``replace``: links to one memory for several holders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the status of a memory changes: as its next version.
+"""Change the status or the visibility of a memory; a status change is a new version.
 
 A version is active, disabled, quarantined or evicted as long as it is the current one, and keeps that status when it
 ends unless it was active. So the history tells when something was put aside and by whom, and a look at the past shows

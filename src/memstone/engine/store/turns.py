@@ -1,7 +1,7 @@
-"""What was said, turn by turn: checked, cleaned of what Memstone injected and of secrets, and kept as rows.
+"""Turns: check messages, remove Memstone's own blocks, mask secrets, and store them as rows.
 
 A turn is the evidence of every fact that comes from it. The same words by the same speaker in the same scope are the
-same turn unless the caller dates them: an application that sends the whole conversation again repeats nothing.
+same turn, unless the caller gives a time. So an application that sends the whole conversation again repeats nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One vector as a caller brings it: checked, of length 1, with what it says in words."""
+"""Check the vectors that callers pass."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Steps inside a write transaction that every kind of change shares.
+"""Insert and end versions: the only place that writes to the ledger and its indexes.
 
-A version enters and leaves all mirrors here and nowhere else, so that ledger, full text, vectors and the change
-counter cannot drift apart.
+A version enters and leaves all indexes here and nowhere else, so that ledger, full text, vectors and change counter
+cannot drift apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From what was said to what is stored: check, embed, commit.
+"""Store messages as they are: check, embed, commit.
 
 Nothing is written before everything was checked, and no transaction is open while a model works.
 """

@@ -1,1 +1,1 @@
-"""In and out of a store: exports, imports, copies, backups."""
+"""Move data into and out of a store: exports, imports, copies, backups."""

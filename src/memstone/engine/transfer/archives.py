@@ -1,4 +1,4 @@
-"""A source of an import as it lies there: a file, bytes, something to read from, an archive.
+"""Open the source of an import: a file, bytes, a file object or an archive.
 
 Nothing of an archive is ever written anywhere, and no name in it is a path to anything. How much comes out of it is
 counted while it is read, whatever it says of itself.

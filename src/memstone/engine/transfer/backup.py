@@ -1,4 +1,4 @@
-"""``backup``, ``verify_backup``, ``restore_backup``: the whole store as one file, and back.
+"""``backup``, ``verify_backup`` and ``restore_backup``.
 
 What was erased stays erased: a store remembers its erasures without telling whose they were, and carries out again on
 an older backup those that came after it. Who was shut out stays shut out: keys and accounts that the store knows stay

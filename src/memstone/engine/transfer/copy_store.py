@@ -1,4 +1,4 @@
-"""Copy a whole store into another one: rows as they are, table by table, each page in one transaction.
+"""Copy a whole store into another one, table by table and page by page.
 
 The target numbers its rows anew, in the same order. A copy that broke off is run again: what is there must be the
 beginning of what is to come, and is not copied twice. In the end both are read once more and compared.

@@ -1,4 +1,4 @@
-"""``export`` and ``load``: a whole memory as JSON lines, and back, without loss.
+"""``export`` and ``load``: write a memory as JSON lines, and read it back.
 
 A line is a header, a version of a memory with its links, an event, something that a person deleted and that must not
 come back, or something that still has to become memory. Vectors are made again, but those that callers brought: they

@@ -1,4 +1,4 @@
-"""A graph database outside the ledger, filled from it.
+"""Keep a graph database in step with the ledger.
 
 It follows the log that the vector stores follow, too: every change of a version, its links or what it mentions is
 noted there in the same transaction. How far the graph has come stands in the graph, and moves in the transaction that

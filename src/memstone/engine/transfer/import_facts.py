@@ -1,4 +1,4 @@
-"""What of an imported thing may be kept: no secrets, nothing Memstone itself once showed, nothing too long or over."""
+"""Clean and store imported facts: no secrets, no blocks of Memstone, nothing too long."""
 
 from __future__ import annotations
 

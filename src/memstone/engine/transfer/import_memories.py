@@ -1,4 +1,4 @@
-"""Who a user is, by another system's record of it; only on the word of somebody who may speak for that user."""
+"""``import_from``: decide whose memories an import contains, and store them."""
 
 from __future__ import annotations
 

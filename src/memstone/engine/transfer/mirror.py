@@ -1,4 +1,4 @@
-"""A vector store outside the ledger as the dense channel.
+"""Keep an external vector store in step with the ledger.
 
 The ledger notes every change of a vector or a link in a log. A mirror follows that log by cursor and brings the store
 up to date before it asks it: from the beginning when the collection is new, so that switching a store on, dropping a

@@ -1,4 +1,4 @@
-"""Vectors that callers brought, as an export carries them."""
+"""Write the callers' own vectors to an export, and read them back."""
 
 from __future__ import annotations
 

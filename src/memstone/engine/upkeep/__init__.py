@@ -1,1 +1,1 @@
-"""What is done while nobody asks: merging, summing up, fading."""
+"""Upkeep: merging, summarising, fading."""

@@ -1,9 +1,9 @@
-"""``consolidate``: one pass over what a memory has gathered.
+"""``consolidate``: merge, promote, evict and delete memories in one run.
 
-Alike memories become one, what keeps being spoken of gains weight, what has faded is put aside, and what is over is
-deleted and forgotten. Nothing is asked of a model but the narratives that are made anew. Everything is worked out from
-a snapshot and done in small transactions that look again, so that calls go on meanwhile; and a second pass at the same
-moment finds nothing left to do.
+Nearly identical memories become one, what recent sessions mention gains weight, what has faded is evicted, and what has
+expired is deleted. Only narratives may need a language model. Everything is worked out from a snapshot and done in
+small transactions that check again, so other calls continue meanwhile. A second run right after the first finds nothing
+to do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compare the graph with what it is made from, and repair it.
+"""Compare the graph with the ledger, and repair it.
 
 The tables of the ledger are made from the memories: those stored as they are were not read for names by earlier
 versions of Memstone. A graph database is made from the tables.

@@ -1,4 +1,4 @@
-"""One pass over a memory that has grown: what it may touch, what it did, and how it is told."""
+"""One run of upkeep: its lease, what it may change, and its record."""
 
 from __future__ import annotations
 

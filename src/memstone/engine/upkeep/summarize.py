@@ -1,4 +1,4 @@
-"""``summarize``: old memories in fewer words, each still a memory of its owner.
+"""``summarize``: shorten old memories.
 
 What is shortened is not overwritten. Its first sentences become a memory of their own, which says what it comes from;
 the original is superseded, can be brought back, and is what a look at the past shows.

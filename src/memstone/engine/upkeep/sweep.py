@@ -1,4 +1,4 @@
-"""What is put aside, deleted and forgotten because of its age."""
+"""Evict, delete and purge memories because of their age."""
 
 from __future__ import annotations
 

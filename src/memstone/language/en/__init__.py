@@ -1,1 +1,1 @@
-"""English: everything that only holds for it."""
+"""English: everything that is specific to it."""

@@ -1,4 +1,4 @@
-"""What a statement does to what is known: it is added, known already, takes a memory's place, amends it, or ends it.
+"""Decide what a statement does to known memories: add, repeat, replace, amend or end.
 
 Something is known only if every word of it stands in a memory and is meant alike. A memory changes only where that is
 sure: the same is denied, it is told to have ended, a person has one of it and it is another now, or the curator that

@@ -1,4 +1,4 @@
-"""When something is said to happen: dates in English text, seen from the time it was said.
+"""Find dates in English text, relative to the time it was said.
 
 ``resolve`` finds them, ``ground`` writes the date beside a phrase that would lose its meaning ("last week"),
 ``date_words`` names them for the full text and ``query_range`` says which time a question asks about.

@@ -1,4 +1,4 @@
-"""A session in few words, without a model: its most telling sentences, as they were said, by whom.
+"""Digest a session without a model: its most informative sentences, word for word.
 
 Nothing is worded anew, so nothing can be invented. A sentence is telling when it states a fact, decides something,
 names somebody, or is about what the session comes back to; those that say something the others do not come first.

@@ -1,4 +1,4 @@
-"""What is due: things to do and dates of these days, until they are done."""
+"""Find what is due: tasks and dates of the next days that are not done yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English, as the engine asks a language: each subject loads its modules when it is first asked."""
+"""The class for English; each subject loads its modules when it is first used."""
 
 from __future__ import annotations
 

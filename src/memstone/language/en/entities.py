@@ -1,4 +1,4 @@
-"""The names in an English text, and what a question names: by their form, by capitals, and by lists of known ones."""
+"""Find names in English text, and the names that a question is about."""
 
 from __future__ import annotations
 

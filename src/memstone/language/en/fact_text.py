@@ -1,4 +1,4 @@
-"""A piece of a message as a memory: told about the user where that is sure to be right, else in their own words.
+"""Word a piece of a message as a memory: in the third person if certain, else as a quote.
 
 Only pronouns and the verbs that go with them change. Where something stands in the way (a verb nobody knows, "it"
 without what it is, a question) the memory is the quotation, which is never wrong: ``User said: "…"``.

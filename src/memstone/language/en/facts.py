@@ -1,4 +1,4 @@
-"""From a message to the facts it states, without a language model: the curator judges, and the wording keeps to its words.
+"""Learn facts from a message without a language model.
 
 A fact is a sentence about the user, or their own words where telling it otherwise is not sure to be right, with the place
 in the message that it comes from. What people ask for (to remember, to forget, how to be answered) is found by rule.

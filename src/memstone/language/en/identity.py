@@ -1,4 +1,4 @@
-"""Which statements say who somebody is, how much each kind matters, and which of them last."""
+"""Decide which statements say who somebody is, how important they are, and which last."""
 
 from __future__ import annotations
 

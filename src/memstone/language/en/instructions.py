@@ -1,4 +1,4 @@
-"""Instructions and settings for a use case in plain words, by rules.
+"""Suggest instructions and settings for a use case, by rules.
 
 What a use case asks for itself comes first, then what memories of its kind keep. Secrets are always left out, and what
 the law protects is, unless the use case or its kind cannot do without it.

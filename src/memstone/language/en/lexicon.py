@@ -1,4 +1,4 @@
-"""Words the rules know. Data only; the functions that use it stand beside it."""
+"""Word lists of the rules. The functions that use them are in other modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names in a statement, and which of them nobody has said."""
+"""Find the names in a statement, and those that nobody has said."""
 
 from __future__ import annotations
 

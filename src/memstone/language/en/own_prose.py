@@ -1,4 +1,4 @@
-"""Where code, marked-up blocks and quotations stand in a message.
+"""Find code, marked-up blocks and quotations in a message.
 
 Each is found by its opening mark and then by its closing one. What has no closing mark is remembered, so that a message
 full of opening marks is still read once and not once for each of them.

@@ -1,4 +1,4 @@
-"""From what a curator says of each word to the pieces of a message: where each begins, and what it is.
+"""Cut a message into pieces, from what the curator says about each word.
 
 A piece is a sentence or a clause. Whether it is worth remembering, of which kind it is and whom it is about follow from
 the mean of the numbers over its words.

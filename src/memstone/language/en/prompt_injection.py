@@ -1,4 +1,4 @@
-"""Words that want to be a memory or an order, in a text whose author has no say in either.
+"""Find text by others that tries to be remembered or obeyed.
 
 An assistant repeats what it has read, and a user pastes what others wrote. Whatever such text says about the user's
 money, credentials or wishes, or tells an assistant to do or to keep, is not the user speaking. Here it is found and

@@ -1,4 +1,4 @@
-"""How the names in a text are related, by rules: who works where, lives where, is whose sister, owns or uses what.
+"""Find relations between names by rules: who works where, or is whose sister.
 
 A verb is looked for, then a name right after it and somebody right before it. What is asked, wished or denied puts
 something between them or ends with a question mark, and says nothing.

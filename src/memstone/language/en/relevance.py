@@ -1,4 +1,4 @@
-"""How an English question is put, what a memory has that it may ask for, and questions that nobody's memory answers."""
+"""Features for judging relevance: how a question is put, and what a memory contains."""
 
 from __future__ import annotations
 

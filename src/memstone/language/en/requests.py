@@ -1,4 +1,4 @@
-"""What people ask their assistant to keep in mind: names, manners, facts to remember or to forget, procedures."""
+"""Find requests to remember or forget, and instructions on how to answer."""
 
 from __future__ import annotations
 

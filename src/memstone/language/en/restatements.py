@@ -1,4 +1,4 @@
-"""What an assistant says about the user, in the words the user would use, and decisions that both have agreed on.
+"""Find what an assistant says about the user, and decisions that both agreed on.
 
 An assistant says "you" all day: in advice, in examples, in praise. Only what it repeats of the user's own words, plain
 statements of taste and life, and decisions named as agreed are taken; the rest is its own and nobody's memory.

@@ -1,4 +1,4 @@
-"""Text into plain sentences: one kind of quote, no contractions, questions apart."""
+"""Split text into sentences, with plain quotes and without contractions."""
 
 from __future__ import annotations
 

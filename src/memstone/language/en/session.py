@@ -1,4 +1,4 @@
-"""What was said in a session, sentence by sentence, and how much each of them tells."""
+"""Read a session sentence by sentence, and rate how informative each is."""
 
 from __future__ import annotations
 

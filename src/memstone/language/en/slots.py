@@ -1,4 +1,4 @@
-"""What a person has one of at a time, and what patterns of a configuration's own find in sentences."""
+"""Slots: what a person has one of at a time, and the values of configured slots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stance of a clause (for or against, ending, changing) and the words that say what it is about."""
+"""Find the stance of a clause (for, against, ending, changing) and what it is about."""
 
 from __future__ import annotations
 

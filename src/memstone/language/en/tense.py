@@ -1,4 +1,4 @@
-"""A text, the time it was said, and the tense its verbs give to a place in it."""
+"""Find the tense of a place in a text."""
 
 from __future__ import annotations
 

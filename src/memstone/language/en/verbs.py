@@ -1,4 +1,4 @@
-"""English verbs, as far as turning "I" into somebody's name needs them."""
+"""Conjugate verbs, to turn "I" into somebody's name."""
 
 from __future__ import annotations
 

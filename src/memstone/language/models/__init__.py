@@ -1,4 +1,4 @@
-"""Fitted weights; ``MANIFEST.toml`` says where each of them comes from and how it did on what it had not seen."""
+"""Fitted weights. ``MANIFEST.toml`` lists their sources and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank a handful of texts by their words: points for keywords, and BM25 for what no index holds (the past)."""
+"""Rank a few texts by their words, for searches without an index (the past)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Days and months as languages besides English name them, read by the forms of ``calendars.toml``.
+"""Days and months in other languages, from ``calendars.toml``.
 
 Without a year nothing in these forms says whether a day lies behind or ahead, because no verb is read: both are meant,
 and whoever asks takes what fits.

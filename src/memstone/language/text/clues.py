@@ -1,4 +1,4 @@
-"""Words a pattern cannot match without, read off the pattern itself.
+"""Find words that a pattern cannot match without, to skip it quickly.
 
 Looking for a short string in a text is many times cheaper than trying a pattern at each of its letters, and most
 patterns match few texts. So a pattern that has such clues is tried only on a text that holds one. A pattern that is

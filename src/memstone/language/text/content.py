@@ -1,4 +1,4 @@
-"""What a text is about, in any of the languages listed: its words without those that only hold a sentence together."""
+"""Find the significant words of a text, in any of the listed languages."""
 
 from __future__ import annotations
 

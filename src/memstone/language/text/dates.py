@@ -1,4 +1,4 @@
-"""Stretches of days: the units of the calendar, how to count in them, and their names."""
+"""Periods of days: calendar units, how to count in them, and their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two texts say the same in the same words: the normal form that deduplication compares."""
+"""The normal form of a text, by which duplicates are recognised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers that a text has and nobody said; a date may have been counted, and an hour told in words."""
+"""Find numbers in a text that the conversation does not contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether somebody's words only ask, or tell something as well."""
+"""Decide whether a text only asks or also states something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a statement is put, in any of several languages: its clauses, what it denies, and of whom it speaks."""
+"""Read a statement in several languages: its clauses, negation and owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one text analyser: what a memory is found by.
+"""The text analyser: turn text into the words by which memories are found.
 
 The full text holds the words this module makes of a memory, separated by blanks, and a search asks
 for the words it makes of the question; no database's own tokenizer has a say. What it does:

@@ -1,4 +1,4 @@
-"""What the analyser knows about words and characters: stop words, and how letters are folded."""
+"""Data of the analyser: stop words, and how letters are folded."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The web console: pages that a person reads, made on the server and served at ``/``."""
+"""The web console, whose pages are made on the server."""

@@ -1,4 +1,4 @@
-"""Keys and accounts: who may use the service, and how much of it."""
+"""Pages for keys and accounts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def create_key(visit: Visit) -> Response:
     reach, verbs, name = visit.field("reach"), _read_verbs(visit), visit.field("name").strip()
     who = visit.field("who").strip()
     if reach not in REACHES:
-        raise InvalidInput("say what the key reaches", hint="choose one of the list")
+        raise InvalidInput("say what the key has access to", hint="choose one from the list")
     if reach in ("user", "agent") and not who:
         raise InvalidInput(f"name the {reach} that the key is for", hint="type the id beside the choice")
     subjects: dict[str, Any] = {"may_assert_user": reach == "names"}

@@ -1,4 +1,4 @@
-"""What goes on: changes to memories, what models were shown, background work and failures, as a list and live."""
+"""The activity page: changes, shown memories, background work and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The live feed: one look at the store a second for all who watch the same, however many they are."""
+"""The live feed: one query per second for all who watch the same."""
 
 from __future__ import annotations
 

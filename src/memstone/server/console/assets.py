@@ -1,4 +1,4 @@
-"""The files that pages load: our own and vendored ones, each under an address that changes with its content."""
+"""Static files of the console, at addresses that change with their content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What memory is connected to: embedder, vector store and language models, each with a test of whether it works."""
+"""The page of embedder, vector store and language models, with a test of each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from typing import Any, Final
 
 import httpx2
+from pydantic import ValidationError
 from starlette.responses import Response
 
 from memstone.core.redact import preview_text
@@ -80,13 +81,18 @@ async def _search_vectors(visit: Visit, query: str) -> dict[str, Any]:
 async def save_store(visit: Visit) -> Response:
     """Store where the external vector store is; it is used from the next start."""
     host, port, key = (visit.field(name).strip() for name in ("host", "port", "key"))
-    if port and not (port.isascii() and port.isdigit()):
-        raise InvalidInput("the port must be a number", hint="Qdrant listens on 6333 unless it was told otherwise")
+    if port and not (port.isascii() and port.isdigit() and len(port) < 6):  # noqa: PLR2004 - 65,535 at most
+        raise InvalidInput("the port must be a number", hint="Qdrant's default port is 6333")
     wanted: dict[str, Any] = {"enabled": visit.field("enabled") == "on", "host": host, "port": int(port or 6_333)}
     wanted["collection"] = visit.field("collection").strip() or "omniroute_memory"
     if key:
         wanted["apiKey"] = key
-    body = QdrantBody.model_validate(wanted)
+    try:
+        body = QdrantBody.model_validate(wanted)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise InvalidInput(f"{field}: {first['msg']}", hint="correct it, and save again") from None
     saved = await api_qdrant.set_qdrant(visit.request, visit.caller, visit.console.state.guard, body)
     text = "Saved. Restart the service to use it" if saved["status"] == "restart_required" else "Saved"
     return visit.done(text, PATH)

@@ -1,4 +1,4 @@
-"""Data in and out: import with a look at it first, export, backup, and erasure with its sealed report."""
+"""Pages for import, export, backup and erasure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/health``: whether the service works, for machines as JSON and for people as a page."""
+"""``/health``: whether the service works, as JSON or as a page."""
 
 from __future__ import annotations
 

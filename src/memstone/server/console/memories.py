@@ -1,4 +1,4 @@
-"""The list of memories: search as you type, filter, sort, act upon many, add, edit, export and import."""
+"""The list of memories: search, filter, change many, add, export and import."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from memstone.engine.browse import SORTS, STATUSES, USUAL, BrowsePage, BrowseRequest, browse_memories
-from memstone.errors import InvalidInput, MemstoneError
+from memstone.errors import Conflict, InvalidInput, MemstoneError
 from memstone.model.access import Verb
 from memstone.model.memory import Layer
 from memstone.server.console.templates import link_to, plural
@@ -263,6 +263,8 @@ async def add_memory(visit: Visit) -> Response:
         kind=kind,  # type: ignore[arg-type]  # one of four
         key=visit.field("key").strip() or None,
     )
+    if not added["results"]:  # memory is paused or switched off for this person
+        raise Conflict(added.get("reason", "nothing was stored"), hint="switch memory on for this person, in Settings")
     first = added["results"][0]
     if first["event"] == "NONE":
         return visit.finish("That is known already", link_to(LIST, user=user))
@@ -321,6 +323,9 @@ async def import_file(visit: Visit) -> Response:
     answer = await visit.memory.add_many(items)
     events = [event for one in answer["results"] for event in one["results"]]
     stored = [event["id"] for event in events if event["event"] not in {"NONE", "ERROR"}]
+    reasons = [one["reason"] for one in answer["results"] if not one["results"] and "reason" in one]
+    if len(reasons) == len(items):
+        raise Conflict(reasons[0], hint="switch memory on for this person, in Settings, and import again")
     skipped = len(items) - len(stored)
     undo = [event for memory_id in stored for event in await last_event(visit, memory_id)]
     return visit.finish(f"Imported {plural(len(stored), 'memory', 'memories')}, skipped {skipped}", LIST, events=undo)

@@ -1,4 +1,4 @@
-"""The page of one memory: its text and versions, where it comes from, why it changed, and who was shown it."""
+"""The page of one memory: text, versions, origin, history, and who was shown it."""
 
 from __future__ import annotations
 
@@ -194,6 +194,7 @@ async def erase_memory(visit: Visit, memory_id: str) -> Response:
     """Erase a memory for good; the word is typed first."""
     if visit.field("confirm").strip().lower() != "erase":
         raise InvalidInput("type the word erase to erase a memory for good", hint="it cannot be undone")
+    await visit.run(inspect_memory, memory_id, 0)  # nobody is told that something was erased which was not there
     report = await visit.memory.admin.erase(memory_id=memory_id)
     sealed = f"; the report is sealed with {report['sha256'][:12]}" if report.get("sha256") else ""
     return visit.finish(f"Erased for good{sealed}", LIST)

@@ -1,4 +1,4 @@
-"""The first page: how much is known, what happened lately, whether everything works, and how to connect."""
+"""The overview page: counts, recent activity, health, and how to connect."""
 
 from __future__ import annotations
 
@@ -86,17 +86,17 @@ async def learn_now(visit: Visit) -> Response:
 
 async def _figures(visit: Visit, user: str) -> OverviewFigures:
     """Return the figures, counted lately."""
-    return await _count_rarely(visit, user, lambda: visit.run(overview_figures, user, DAYS))
+    return await _count_rarely(visit, user, lambda known: visit.run(overview_figures, user, DAYS, known))
 
 
-async def _count_rarely(visit: Visit, name: str, count: Callable[[], Awaitable[T]]) -> T:
-    """Return what was counted lately for who reaches the same."""
+async def _count_rarely(visit: Visit, name: str, count: Callable[[T | None], Awaitable[T]]) -> T:
+    """Return what was counted lately for who reaches the same; to count again helps to know what it was before."""
     known, place = visit.console.figures, (visit.caller.bounds, name)
     until, figures = known.get(place, (0.0, None))
     if figures is not None and time.monotonic() < until:
         return cast("T", figures)
     began = time.monotonic()
-    fresh = await count()
+    fresh = await count(figures)
     took = time.monotonic() - began
     if len(known) > _MOST_FIGURES:
         known.clear()
@@ -108,7 +108,7 @@ async def _health(visit: Visit) -> list[tuple[str, str, str]]:
     """Return each part of the memory with a tone and what there is to say about it."""
     reason = await visit.console.state.writable.reason()
     parts = [("Store", "ok" if reason is None else "danger", "can be written" if reason is None else reason)]
-    status = await _count_rarely(visit, "status", visit.memory.admin.status)
+    status = await _count_rarely(visit, "status", lambda _: visit.memory.admin.status())
     labels = {"embedding": "Embeddings", "vector_store": "Vectors", "llm": "Language model"}
     optional = {"llm"}
     for name, label in labels.items():

@@ -1,4 +1,4 @@
-"""People and agents: who there is, what each was about, what they said, and how what they know hangs together."""
+"""Pages for people and agents: identity, episodes, sessions and graph."""
 
 from __future__ import annotations
 

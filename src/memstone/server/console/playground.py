@@ -1,4 +1,4 @@
-"""A chat beside its memory: what was shown to the model, what it answered, what was learned, and why."""
+"""The playground: a chat, and what memory does with each message."""
 
 from __future__ import annotations
 

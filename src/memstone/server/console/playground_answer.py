@@ -1,4 +1,4 @@
-"""The answer of a model in the playground: asked as the gateway asks, with the block in its place."""
+"""Ask a model in the playground, as the gateway does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model is always shown of a person, and beside it what it would be shown for a message."""
+"""The profile page, and what a message would recall."""
 
 from __future__ import annotations
 

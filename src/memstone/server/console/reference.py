@@ -1,4 +1,4 @@
-"""``/docs``: the reference of the HTTP API for people, made from the description that machines read."""
+"""``/docs``: the HTTP reference for people, made from the description of the service."""
 
 from __future__ import annotations
 

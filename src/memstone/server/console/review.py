@@ -1,4 +1,4 @@
-"""What waits for a person: facts that are held back until somebody approves them, and facts that are doubted."""
+"""The review page: quarantined and doubtful facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page of the console, and how an application gets them. A new family of pages is one line here."""
+"""All pages of the console. A new family of pages is one line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of memory: whether it is on and what that costs, how it behaves, and where each value comes from."""
+"""Settings pages: whether memory is on, what it costs, and where values come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in and out: by a one-time link, by a typed code, or with an account; and the colours of the pages."""
+"""Sign in and out: by link, by code, or with an account; and the choice of colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a page becomes text: templates that escape everything, and the few filters that they use."""
+"""Render templates, which escape everything, and their filters."""
 
 from __future__ import annotations
 

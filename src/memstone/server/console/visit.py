@@ -1,4 +1,4 @@
-"""One request to the console: who is signed in, what they may do, what they sent, and how they are answered.
+"""One request to the console: who is signed in, what they may do, and the answer.
 
 A page is a function that takes a ``Visit``. ``Pages`` admits whoever calls it, checks the permission that the page
 declares and the token of its form, and answers every error with a page that says what to do.
@@ -148,6 +148,12 @@ class Console:
         request.state.caller = caller
         return Visit(request, self, session, caller, token)
 
+    def expire_figures(self, tenant_id: str) -> None:
+        """Let the figures of a tenant be counted again: whoever changes something sees it counted."""
+        for place, (_, figures) in list(self.figures.items()):
+            if place[0].tenant_id == tenant_id:
+                self.figures[place] = 0.0, figures
+
     def render(self, request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Return a page; also for somebody who is not signed in."""
         shared = {"visit": None, "version": memstone.__version__, "theme": theme_of(request), "title": "", "nav": ()}
@@ -232,8 +238,7 @@ class Visit:
     @property
     def here(self) -> str:
         """The address of this page, without what it says only once."""
-        url = self.request.url
-        return _without_parameter(f"{url.path}?{url.query}" if url.query else url.path, "toast")
+        return address_of(self.request)
 
     @property
     def is_htmx(self) -> bool:
@@ -322,6 +327,12 @@ class Visit:
         return [one for one in items if self.can(one.verb) and (self.sees_everybody or not one.tenant)]
 
 
+def address_of(request: Request) -> str:
+    """Return the address of a page within the service, without what it says only once."""
+    url = request.url
+    return _without_parameter(f"{url.path}?{url.query}" if url.query else url.path, "toast")
+
+
 def _without_parameter(path: str, name: str) -> str:
     base, _, query = path.partition("?")
     left = "&".join(part for part in query.split("&") if part and not part.startswith(f"{name}="))
@@ -376,7 +387,6 @@ async def _answer(route: PageRoute, request: Request) -> Response:
             visit.caller.needs_tenant()
         if route.method != "GET":
             await visit.check_form()
-            visit.console.figures.clear()  # whoever changes something sees it counted
         return await route.handler(visit, **request.path_params)
     except MemstoneError as error:
         return error_page(request, error, visit)
@@ -386,6 +396,8 @@ async def _answer(route: PageRoute, request: Request) -> Response:
     finally:
         if visit is not None:
             await visit.form.close()
+            if route.method != "GET" and route.verb is not Verb.READ:
+                visit.console.expire_figures(visit.caller.bounds.tenant_id)
 
 
 def error_page(request: Request, error: MemstoneError, visit: Visit | None = None) -> Response:
@@ -435,7 +447,8 @@ def _what_to_do(status: HTTPStatus) -> str:
 
 def sign_in_page(request: Request, *, problem: str = "", hint: str = "", status: int = 200) -> Response:
     """Return the page where people sign in; where they wanted to go they are led afterwards."""
-    here = request.url.path if request.method == "GET" and request.url.path != SIGN_IN else "/"
+    is_page = request.method == "GET" and request.url.path != SIGN_IN
+    here = address_of(request) if is_page else "/"
     wanted = request.query_params.get("next") or here
     values = {"problem": problem, "hint": hint, "next": local_path(wanted), "toast": None}
     page = console_of(request).render(request, "sign_in.html", int(status), title="Sign in", **values)

@@ -1,4 +1,4 @@
-"""Long work that somebody started here: how far it has come, how it ended, and a way to stop it."""
+"""Pages of long work: progress, result, and cancelling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a request, and the settings, want of memory."""
+"""One chat through the gateway: recall, send the request, and store what was said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateway counts, for whoever scrapes this process."""
+"""Metrics of the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose memory a chat is about. It never falls from a person to the key."""
+"""Decide whose memory a chat uses. It never falls back from a person to the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services that fail at whatever they are asked: for a while nobody asks them twice to find out why."""
+"""Remember services that fail, so that they are not asked twice for a while."""
 
 from __future__ import annotations
 

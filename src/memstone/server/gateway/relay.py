@@ -1,4 +1,4 @@
-"""The answer on its way back: byte for byte, at once, while memory listens."""
+"""Pass an answer on byte for byte, while memory reads it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Rounds between a model and the memory: the model asks, the memory answers, and the caller sees only the last.
+"""Answer the tool calls of a model in further rounds; the caller sees only the result.
 
-While a model may still ask, what it says is held back, until it is clear that it speaks to the caller: a few words
-before a call are no answer. Whoever has begun to speak and calls then after all goes on speaking in the next round.
+While a model may still call a tool, its words are held back until it is clear that they are for the caller: a few words
+before a call are not an answer. If a model calls a tool after it has begun to answer, the next round continues the
+answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The chat routes: any application remembers by changing one address."""
+"""The chat routes of the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one tool that a model gets from the gateway: to look for itself. It reaches nobody but whom the chat is about."""
+"""The tool ``memory_search``, which searches only the memory of this chat."""
 
 from __future__ import annotations
 

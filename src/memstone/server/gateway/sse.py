@@ -1,4 +1,4 @@
-"""Server-sent events: cut out of a stream of bytes without changing a byte of it."""
+"""Split a stream into server-sent events without changing it."""
 
 from __future__ import annotations
 

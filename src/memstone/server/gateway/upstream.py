@@ -1,4 +1,4 @@
-"""The services that run models: which one is asked, how, and what of a request ever leaves."""
+"""Choose an upstream, send it the request, and filter headers."""
 
 from __future__ import annotations
 

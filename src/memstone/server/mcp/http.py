@@ -1,4 +1,4 @@
-"""``/mcp``: the protocol over HTTP, behind the same keys as everything else.
+"""``/mcp``: MCP over HTTP, with keys.
 
 Streamable HTTP stands at ``/mcp``. Older clients speak SSE: they listen at ``/mcp/sse`` and send to ``/mcp/messages``.
 """

@@ -1,4 +1,4 @@
-"""The Model Context Protocol over the tools: on standard input and output, and over HTTP with the service's keys."""
+"""The MCP server over the tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool of a model: what it takes, what it needs, what it does and answers; and one use of it."""
+"""The description of a tool: arguments, permission, effects and answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``memstone mcp``: the protocol over standard input and output, for assistants on this machine."""
+"""``memstone mcp``: MCP over standard input and output."""
 
 from __future__ import annotations
 

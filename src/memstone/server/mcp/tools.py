@@ -1,4 +1,4 @@
-"""The tools a model may use.
+"""The seven MCP tools.
 
 They take the argument names of the gateway's own clients (``apiKeyId``, ``type``, ``sessionId`` …) as well as those of
 this product (``user_id``, ``kind``, ``session_id`` …). Both stand in the schema, and in ``docs/guides/mcp.md``.

@@ -1,4 +1,4 @@
-"""Accounts: made, listed, changed and removed by administrators of the whole tenant."""
+"""Routes of accounts, for administrators of the whole tenant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/agents``: agents as rows, each with its settings and how many memories it has."""
+"""``/agents``: agents with their settings and memory counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/api/memory/…``: whether memory works, what it is made of, a try of a search, and long work."""
+"""``/api/memory/…``: health, state, search previews and long work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/api/memory``: the same memories under keys, types and owners, in the shapes the gateway's clients know."""
+"""``/api/memory``: memories in the form that gateway clients know."""
 
 from __future__ import annotations
 

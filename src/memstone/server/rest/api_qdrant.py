@@ -1,4 +1,4 @@
-"""``/api/settings/qdrant``: where Qdrant is, whether it answers, and a try of it."""
+"""``/api/settings/qdrant``: configure Qdrant, and test it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``/api/settings/memory``: what holds for the tenant, in the names of the gateway's own settings."""
+"""``/api/settings/memory``: settings of the tenant, under a gateway's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logging in and out: people, not programs, which have keys. No cookies: the tokens are the caller's to keep."""
+"""Routes for logging in and out. There are no cookies: the caller keeps the tokens."""
 
 from __future__ import annotations
 

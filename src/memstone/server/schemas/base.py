@@ -1,4 +1,4 @@
-"""What the forms of requests and answers have in common."""
+"""Common parts of forms of requests and answers."""
 
 from __future__ import annotations
 

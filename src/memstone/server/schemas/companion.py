@@ -1,4 +1,4 @@
-"""The bodies of requests of a companion: conversations, agents, identity."""
+"""Bodies of the companion routes: conversations, agents, identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bodies of requests of a console."""
+"""Bodies of the console routes."""
 
 from __future__ import annotations
 

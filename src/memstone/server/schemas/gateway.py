@@ -1,4 +1,4 @@
-"""The forms of the chat routes. They belong to others: what we need is named, everything else is passed on."""
+"""Bodies of the chat routes. Only fields that Memstone needs are named; the rest is passed on."""
 
 from __future__ import annotations
 

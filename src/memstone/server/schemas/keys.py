@@ -1,4 +1,4 @@
-"""The bodies of requests about keys."""
+"""Bodies of requests about keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bodies of requests about memories."""
+"""Bodies of requests about memories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bodies of requests of the vector service."""
+"""Bodies of the vector service."""
 
 from __future__ import annotations
 

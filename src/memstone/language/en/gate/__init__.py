@@ -1,1 +1,1 @@
-"""Whether an English message needs memory: rules over the user's own words, and weights."""
+"""Rules and weights that decide whether an English message needs memory."""

@@ -1,4 +1,4 @@
-"""People and things that a message names: known ones, and names that look like those of private people."""
+"""Find people and things that a message names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How people ask for what is remembered: patterns over small letters with contractions written out."""
+"""Patterns for the ways in which people ask for memories."""
 
 from __future__ import annotations
 

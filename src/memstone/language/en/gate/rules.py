@@ -1,4 +1,4 @@
-"""The rules of the gate, in the order in which they are tried: the first that applies decides."""
+"""The rules of the gate, in order: the first that applies decides."""
 
 from __future__ import annotations
 

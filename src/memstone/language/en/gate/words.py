@@ -1,4 +1,4 @@
-"""Words the gate knows. Data only; each list stands for a kind of thing, and a word may be added without a rule."""
+"""Word lists of the gate. Each list is a kind of word; you can add words without a rule."""
 
 from __future__ import annotations
 
