@@ -225,12 +225,12 @@ def _show_foreign(answer: ImportResult, arguments: Arguments) -> None:
     rest = [f"{count:,} {words}" for count, words in more if count]
     print_line(", ".join([f"{answer['format']}: {stored} stored", *rest]))
     if answer["queued"]:
-        flush = _typed(arguments, "flush", "--everybody")
+        flush = _format_command(arguments, "flush", "--everybody")
         print_note(f"hint: run `{flush}` to learn from the conversations", "note")
     if answer["quarantined"]:
         scope = _scope_options(arguments)
-        look = _typed(arguments, "inspect", "--status", "quarantined", *scope)
-        approve = _typed(arguments, "approve", "--all", *scope)
+        look = _format_command(arguments, "inspect", "--status", "quarantined", *scope)
+        approve = _format_command(arguments, "approve", "--all", *scope)
         print_note(f"hint: see them with `{look}`", "note")
         print_note(f"hint: is the data yours? then run this again with --mine, or `{approve}`", "note")
 
@@ -240,7 +240,7 @@ def _scope_options(arguments: Arguments) -> list[str]:
     return [word for name, value in named if value for word in (name, value)] or ["--everybody"]
 
 
-def _typed(arguments: Arguments, *words: str) -> str:
+def _format_command(arguments: Arguments, *words: str) -> str:
     """Return a command over the same store, as a person types it here."""
     return f"{program_in_shell()} {shlex.join([*words, *store_options(arguments)])}"
 
