@@ -76,7 +76,7 @@ class Newcomer:
     environ: dict[str, str] = field(default_factory=dict)
 
     def type(self, command: str, *, counts: int = 1) -> str:
-        """Run a command as a shell does; gives what it prints."""
+        """Run a command as a shell does; return what it prints."""
         self.commands += counts
         known = {"PATH": os.environ["PATH"], "HOME": str(self.home), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
         known |= {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_"))}
@@ -94,7 +94,7 @@ class Newcomer:
 
     @contextmanager
     def keep_running(self, command: str) -> Iterator[list[str]]:
-        """Start a service in a terminal of its own; gives what it printed until it listens."""
+        """Start a service in a terminal of its own; return what it printed until it listens."""
         self.commands += 1
         known = {**os.environ, "HOME": str(self.home)}
         shell = ["/bin/sh", "-c", f"exec {command}"]

@@ -63,7 +63,7 @@ def load_nothing_from_elsewhere(site: Path) -> None:
 
 
 def pages() -> dict[Path, Path]:
-    """Return every page, and where it stands on the site."""
+    """Return every page, and where it is on the site."""
     first = {ROOT / "README.md": Path("index.md"), ROOT / "docs" / "README.md": Path("contents.md")}
     placed = {path: place for path, place in first.items() if path.exists()}
     for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]:
@@ -74,7 +74,7 @@ def pages() -> dict[Path, Path]:
 
 
 def stage(folder: Path) -> list[str]:
-    """Copy pages and pictures into a folder, with links as the site needs them; gives what leads nowhere."""
+    """Copy pages and pictures into a folder, with links as the site needs them; return what leads nowhere."""
     shutil.rmtree(folder, ignore_errors=True)
     placed, problems = pages(), list[str]()
     others = {
@@ -131,7 +131,7 @@ def _pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def write_config(folder: Path) -> Path:
-    """Write the configuration with every page in its navigation; gives its path."""
+    """Write the configuration with every page in its navigation; return its path."""
     config: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
     listed = set(_listed(config["nav"]))
     there = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.md"))

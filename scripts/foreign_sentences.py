@@ -1,4 +1,4 @@
-"""Report sentences of a text collection that stand in the files of this repository.
+"""Report sentences of a text collection that are in the files of this repository.
 
 ``python scripts/foreign_sentences.py PATH...`` takes files or folders. Of JSON and JSON Lines every string is read, of
 other text every line. A sentence counts from six words on (``--words``); case, punctuation and line breaks make no
@@ -124,7 +124,7 @@ def repository_files(root: Path) -> list[Path]:
 
 
 def find(wanted: Iterable[Words], files: Iterable[Path], root: Path) -> set[Finding]:
-    """Return where sentences stand in files."""
+    """Return where sentences are in files."""
     by_start: dict[Words, list[Words]] = defaultdict(list)
     sizes: dict[int, set[Words]] = defaultdict(set)
     for words in wanted:

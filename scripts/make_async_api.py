@@ -1,6 +1,6 @@
 """Make ``api/aio`` from ``api``, ``async_memory.py`` from ``memory.py`` and ``async_client.py`` from ``client.py``.
 
-The blocking and the asyncio face differ only in how they wait, so one is written by hand and the other is its
+The blocking and the asyncio interface differ only in how they wait, so one is written by hand and the other is its
 translation. Run without arguments to write the files, with ``--check`` to learn whether they are up to date.
 """
 
@@ -45,7 +45,7 @@ REPLACEMENTS = (
 )
 
 IMPORTS = re.compile(r"(?:^from memstone\.api\.\S+ import \w+\n)+", re.MULTILINE)
-"""The groups are imported from another package than ``base``, and stand in another order then."""
+"""The groups are imported from another package than ``base``, and are in another order then."""
 
 
 def translated(source: str) -> str:

@@ -49,7 +49,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True, order=True)
 class Complaint:
-    """A name that breaks a rule, and where it stands."""
+    """A name that breaks a rule, and where it is."""
 
     path: str
     line: int

@@ -30,7 +30,7 @@ STEPS = (
 
 
 def main(args: Sequence[str]) -> int:
-    """Run the command; gives its exit code."""
+    """Run the command; return its exit code."""
     label, *command = args
     started = time.monotonic()
     print(f"{label} ...", flush=True)

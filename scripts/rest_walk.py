@@ -6,7 +6,7 @@ write its command into a page and run ``python -m scripts.rest_walk``. ``--check
 or a route is shown nowhere.
 
 * ``# $NAME is its id`` behind a command keeps the first ``id`` of the answer (or whatever is named) for later commands.
-* ``# when it has ended`` has a command repeated while the answer speaks of running work.
+* ``# when it has ended`` has a command repeated while the answer mentions running work.
 * ``# refused`` says that the answer is a problem; any other answer must be none.
 * What is different each time is shown as ``…``, and what is long is shortened, always in the same way.
 """

@@ -3,7 +3,7 @@
 ``python scripts/shape_report.py`` prints a table, with ``--json`` the same as JSON together with the names that were
 counted. One part is read from the source: names, imports, protocols, comments. The other part comes from running four
 everyday operations on embedded defaults: which files their functions stand in, and how often the next function that is
-called stands in another file than the one before. Nothing is reached but this machine.
+called is in another file than the one before. Nothing is reached but this machine.
 """
 
 from __future__ import annotations
@@ -442,7 +442,7 @@ def summarize_calls(name: str, rounds: Sequence[Sequence[str]]) -> list[Figure]:
 
 
 def count_changes(calls: Sequence[str]) -> int:
-    """Count how often a function stands in another file than the one that was called before it."""
+    """Count how often a function is in another file than the one that was called before it."""
     return sum(one != other for one, other in pairwise(calls))
 
 

@@ -25,13 +25,13 @@ PAGE: Final = ROOT / "docs" / "reference" / "vector-stores.md"
 HEAD: Final = """# Vector stores: what each can do
 
 Written by `scripts/store_report.py` from a run of the suite in `memstone.testing.vector_store`, which runs every case
-with blocking and with asynchronous calls. A *fake* is a server in the tests that keeps the points it is given, refuses
-what the vendor's documentation does not allow, and must carry the vendor's own client before it tests ours.
+with blocking and with asynchronous calls. A *fake* is a server in the tests that stores points in memory and refuses
+what the vendor's documentation does not allow. Before it tests our adapter, it must work with the vendor's own client.
 
 """
 FOOT: Final = """
-A filter that a store does not apply is refused by it and applied by the ledger, so filters mean the same with every
-store. Scores are cosine similarities from 0 to 1 in all of them.
+If a store does not support a filter, the ledger applies it, so filters mean the same with every store. All stores
+return cosine similarities from 0 to 1 as scores.
 
 ## How the real servers were started
 
@@ -39,10 +39,10 @@ store. Scores are cosine similarities from 0 to 1 in all of them.
 - OpenSearch: its server, its HTTP module and its k-NN plugin are put together from their jars on Maven Central and
   started by a class of fifty lines (`tests/stores/opensearch`). It needs Maven and a JDK.
 - Elasticsearch: the distribution that its own plugins are tested with is on Maven Central, and starts as it is. It
-  needs Java 17. The newest Python client speaks to servers of version 9 only.
-- Weaviate: `go build ./cmd/weaviate-server` in the source of version 1.35.2 takes five minutes of processor time.
+  needs Java 17. The newest Python client works only with servers of version 9.
+- Weaviate: `go build ./cmd/weaviate-server` in the source of version 1.35.2 takes five minutes of CPU time.
   `MEMSTONE_WEAVIATE_SERVER` names the program for the tests.
-- Qdrant has no server in any package registry; Pinecone and Azure AI Search have none outside of their vendors.
+- Qdrant has no server in a package registry. Pinecone and Azure AI Search exist only as services of their vendors.
 """
 
 

@@ -27,7 +27,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 TARGET: Final = ROOT / "clients" / "typescript" / "src"
 HEAD: Final = "// Written by scripts/typescript_client.py; do not edit.\n\n"
 BY_HAND: Final = frozenset({"export", "load", "reset"})
-"""Verbs that are more than one request; they stand in ``client.ts``."""
+"""Verbs that are more than one request; they are in ``client.ts``."""
 
 IDEMPOTENCY: Final = "idempotency_key"
 """The one argument that is sent as a header."""

@@ -49,7 +49,7 @@ def main(args: list[str] | None = None) -> int:
 
 
 def write_wheel(model: bytes, folder: Path) -> Path:
-    """Write the package; gives its path."""
+    """Write the package; return its path."""
     about = f"{SECOND_PACKAGE}-{VERSION}.dist-info"
     files = {
         f"{SECOND_PACKAGE}/__init__.py": b'"""The embedding model of Memstone; model.onnx is all there is."""\n',

@@ -4,7 +4,7 @@ For each file the manifest (``src/memstone/language/models/MANIFEST.toml``) has 
 data it was fitted to, a signature of the features (what the code makes of a fixed sample of that data), the commit it
 was fitted at, and how it did on what it had not seen. ``python -m scripts.weights`` reports what no longer fits, and a
 test does the same. Whoever fits weights records them; the scripts that fit do so themselves. Whoever changes features,
-data or scripts on purpose and does not fit anew says so: ``python -m scripts.weights --record NAME --behind "why the
+data or scripts on purpose and does not fit again says so: ``python -m scripts.weights --record NAME --behind "why the
 weights may stay"``.
 """
 

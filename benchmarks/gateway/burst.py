@@ -103,7 +103,7 @@ def _fill(config: dict[str, Any], people: int, memories: int) -> list[str]:
 
 
 async def _burst(gateway: Process, keys: list[str], chats: int, number: int) -> dict[str, Any]:
-    """Let all chat at once; gives how many have which part of the memory, and how long they wait."""
+    """Let all chat at once; return how many have which part of the memory, and how long they wait."""
     waits, counts, degraded = list[float](), Counter[str](), Counter[str]()
 
     async def one(client: httpx2.AsyncClient, at: int) -> None:

@@ -90,7 +90,7 @@ def _compare_halves(days: list[Day], apart: float, often: float) -> dict[str, di
             "value": late / early,
             "holds": late <= 1.25 * early,
         },
-        "put aside although used within 30 days": {"value": wrong, "holds": wrong == 0},
+        "evicted although used within 30 days": {"value": wrong, "holds": wrong == 0},
         "strength as read - closed formula, at most": {"value": apart, "holds": apart < 1e-9},
         "strength of unrevised facts after one, daily and hourly passes apart, at most": {
             "value": often,
@@ -106,7 +106,7 @@ def _facts(options: argparse.Namespace, days: list[Day]) -> dict[str, Any]:
         "lived": f"{sum(day.sessions for day in days):,} sessions in {options.days} days, a pass at the end of each",
         "people": "two users, one of them with two agents",
         "settings": "preset companion, episodes kept 120 days, turns 90; hash embedder, no language model",
-        "compared": f"{3 * options.compared_days} sessions in {options.compared_days} days, nothing put aside",
+        "compared": f"{3 * options.compared_days} sessions in {options.compared_days} days, nothing evicted",
     }
 
 
@@ -121,7 +121,7 @@ def _report(facts: dict[str, Any], stored: dict[str, dict[str, Any]], days: list
     lines += [f"| {name} | {one['value']:.3g} | {'yes' if one['holds'] else 'NO'} |" for name, one in stored.items()]
     lines += [
         "",
-        "| | facts | episodes | turns | put aside | one pass, ms | one session, ms | file, MB |",
+        "| | facts | episodes | turns | evicted | one run, ms | one session, ms | file, MB |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for at in sorted({len(days) * part // 6 for part in range(1, 7)}):

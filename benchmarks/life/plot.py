@@ -27,7 +27,7 @@ def svg(days: Sequence[Day]) -> str:
     session = [sum(day.session_ms * day.sessions for day in p) / max(1, sum(day.sessions for day in p)) for p in week]
     charts: tuple[tuple[str, tuple[tuple[str, Sequence[float]], ...]], ...] = (
         ("memories", (("facts", [day.facts for day in days]), ("episodes", [day.episodes for day in days]),
-                      ("turns", [day.turns for day in days]), ("put aside", [day.evicted for day in days]))),
+                      ("turns", [day.turns for day in days]), ("evicted", [day.evicted for day in days]))),
         ("milliseconds (mean of a week)", (("one pass", mean), ("one session", session))),
         ("megabytes on disk", (("file", [day.megabytes for day in days]),)),
     )  # fmt: skip

@@ -1,7 +1,7 @@
 """Conversations of a few people over many days, made up, the same every time.
 
 People repeat themselves: some sessions are the same every week, favourite subjects come back, and most of what is told
-once is never spoken of again.
+once is never mentioned again.
 """
 
 from __future__ import annotations

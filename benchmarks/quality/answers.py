@@ -43,7 +43,7 @@ class Question:
     patterns: Sequence[str]
 
     def is_in(self, text: str) -> bool:
-        """Return whether the answer stands in a text; what must not be said may stand there too."""
+        """Return whether the answer is in a text; what must not be said may stand there too."""
         return holds([one for one in self.patterns if not one.startswith("^(?!")], [text])
 
 

@@ -1,7 +1,7 @@
 """``python -m benchmarks.quality.digest --data FILE``: digests that rules make of sessions, beside written summaries.
 
 The file is in LoCoMo's format, with ``session_summary``. A digest is its summary, topics and entities. Measured is how
-many of the names in the written summary stand in it, and whether it holds a name or a word that nobody said.
+many of the names in the written summary are in it, and whether it holds a name or a word that nobody said.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class DigestedSession:
         return "\n".join(f"{turn.name} {turn.text}" for turn in self.turns)
 
     def find_names(self, names: Sequence[str]) -> list[float]:
-        """Return for each name whether all its words stand in the digest."""
+        """Return for each name whether all its words are in the digest."""
         existing = set(document_terms(self.text))
         return [float(set(document_terms(name)) <= existing) for name in names]
 

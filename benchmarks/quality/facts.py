@@ -70,7 +70,7 @@ def say_the_same(one: str, other: str, cosine: float, names: frozenset[str] = fr
 
 
 def in_common(one: str, other: str, names: frozenset[str] = frozenset()) -> float:
-    """Return the share of words that stand in both: 1 when all do."""
+    """Return the share of words that are in both: 1 when all do."""
     words, others = _content(one) - names, _content(other) - names
     return share(2 * len(words & others), len(words) + len(others))
 

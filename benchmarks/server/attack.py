@@ -118,7 +118,7 @@ async def _repeat(ask: Callable[[], Awaitable[None]], every: float, ends: float,
 
 
 async def _health(port: int) -> str:
-    """Ask on a connection of its own, as balancers do; gives the status."""
+    """Ask on a connection of its own, as balancers do; return the status."""
     async with asyncio.timeout(_PATIENCE):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(_HEAD + b"Connection: close\r\n\r\n")

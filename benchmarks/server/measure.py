@@ -31,7 +31,7 @@ def question_of(number: int) -> dict[str, Any]:
 
 
 def stocked(place: Path, memories: int) -> str:
-    """Fill a store; gives a key to it."""
+    """Fill a store; return a key to it."""
     with Memory(config_of(place)) as memory:
         for start in range(0, memories, 500):
             numbers = range(start, min(start + 500, memories))

@@ -18,7 +18,7 @@ LONGEST: Final = 25
 SEED: Final = 20_260_507
 
 # The most frequent ranks are real function words: a text index may know them and skip them, as it
-# would in real text. Without them the commonest made-up word would stand in four of five sentences.
+# would in real text. Without them the commonest made-up word would be in four of five sentences.
 FUNCTION_WORDS: Final = tuple(
     """the to and of a in i is that it for you was on my with be have at but not this are as we she he they
     so from or an by me her his our your about when there what had were if would which will all can just like

@@ -1,6 +1,6 @@
 """The language model of the benchmark: it knows the script, and answers each system in the shape it asks for.
 
-It finds the scripted facts whose words stand in the new messages. An ``attentive`` one leaves out what the memories it
+It finds the scripted facts whose words are in the new messages. An ``attentive`` one leaves out what the memories it
 is shown already say, as both systems ask it to; an inattentive one overlooks that list, as models do now and then.
 What a decision is about it always gets right. Both systems get the same facts in the same words.
 """

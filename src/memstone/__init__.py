@@ -7,7 +7,7 @@
 'User lives in Oslo.'
 
 Names are loaded when they are first used, so that importing the package costs next to nothing. The types of answers
-(``AddResult``, ``SearchHit`` and so on) stand in ``memstone.results``, the words of arguments in ``memstone.literals``;
+(``AddResult``, ``SearchHit`` and so on) are in ``memstone.results``, the words of arguments in ``memstone.literals``;
 the types are found here as well.
 """
 

@@ -68,7 +68,7 @@ def compose_engine(
     reranker: RerankerLike | None = None,
     clock: Clock | None = None,
 ) -> Engine:
-    """Return an engine from settings, with the ports that were passed as objects in place of configured ones."""
+    """Build an engine from settings; ports that were passed as objects replace configured ones."""
     settings = Settings.of(config)
     _check_extractors(settings, llm)
     io: Io = load_adapter("io", io_name)()
@@ -116,7 +116,7 @@ def _check_extractors(settings: Settings, llm: LlmLike | None) -> None:
 
 
 def ledger_of(settings: Settings, io: Io) -> WholeLedger:
-    """Return the ledger that settings name, by itself."""
+    """Build the ledger of the settings."""
     url = postgres_url(settings)
     if url is None:
         choices = settings.store.model_dump(include={"durable", "check"})
@@ -131,7 +131,7 @@ def ledger_of(settings: Settings, io: Io) -> WholeLedger:
 
 
 def encryption_keys_of(settings: Settings, io: Io) -> EncryptionKeys | None:
-    """Return the keys that settings say the store is encrypted with; None where it is not."""
+    """Return the encryption keys of the settings, or None if the store is not encrypted."""
     source = settings.store.encryption_key
     if source is None:
         return None
@@ -144,12 +144,12 @@ def encryption_keys_of(settings: Settings, io: Io) -> EncryptionKeys | None:
 
 
 def encrypted_files_of(settings: Settings, io: Io) -> Any:
-    """Return what writes and reads files that are encrypted if the store is."""
+    """Return what reads and writes files that are encrypted if the store is."""
     return load_adapter("encryption", "files")(encryption_keys_of(settings, io))
 
 
 def _store_key_file(settings: Settings) -> Path | None:
-    """Return the file of the store's key, if it is in one."""
+    """Return the file of the store's key, if it is in a file."""
     kind, _, where = (settings.store.key or "").partition(":")
     if kind:
         return Path(where) if kind == "file" else None
@@ -160,7 +160,7 @@ def _store_key_file(settings: Settings) -> Path | None:
 
 
 def store_key_of(settings: Settings, io: Io) -> StoreKey:
-    """Return the key of the store that settings name: by default in a file beside it, or in the operator's home."""
+    """Return the store's key: by default in a file beside the store, or in the home directory."""
     if (file := _store_key_file(settings)) is not None:
         in_file: StoreKey = build_adapter("key", "file", {"path": file}, io, encryption_keys_of(settings, io))
         return in_file
@@ -174,7 +174,7 @@ def store_key_of(settings: Settings, io: Io) -> StoreKey:
 
 
 def adopt_store_key(settings: Settings, source: Path) -> None:
-    """Let the store that settings name have the key in a file; ``Conflict`` if it has another one."""
+    """Use the key in a file as the key of this store; raise ``Conflict`` if it has another one."""
     io: Io = load_adapter("io", "blocking")()
     key = store_key_of(settings, io)
     if not isinstance(key, load_adapter("key", "file")):
@@ -199,7 +199,7 @@ def _build_index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
 
 
 def vector_store_of(settings: Settings, io: Io) -> VectorStore:
-    """Return the separate vector store that settings name, by itself."""
+    """Build the separate vector store of the settings."""
     chosen = settings.vector_store
     more = (encryption_keys_of(settings, io),) if _encrypts_own_file(chosen.provider) else ()
     made: VectorStore = build_adapter("vectors", chosen.provider, chosen.config, io, *more)
@@ -207,7 +207,7 @@ def vector_store_of(settings: Settings, io: Io) -> VectorStore:
 
 
 def _encrypts_own_file(provider: str) -> bool:
-    """Return whether a vector store writes a file of its own and can encrypt it."""
+    """Return whether a vector store writes its own file and can encrypt it."""
     return bool(getattr(load_adapter("vectors", provider), "encrypts_file", False))
 
 
@@ -234,7 +234,7 @@ def _build_embedder(settings: Settings, io: Io, embedder: EmbedderLike | None) -
 
 
 def embedder_of(settings: Settings, io: Io) -> Embedder | None:
-    """Return the embedder that settings name, by itself; None where search is by text only."""
+    """Build the embedder of the settings; None if there is none."""
     chosen = settings.embedder
     if chosen.provider == "none":
         return None
@@ -299,7 +299,7 @@ def _build_reranker(settings: Settings, io: Io, reranker: RerankerLike | None) -
 
 
 def _wrap_as_port(kind: str, value: Any, method: str, io: Io) -> Any:
-    """Return an object that already is the port, or a plain function wrapped as one."""
+    """Return an object that implements the port, or wrap a plain function."""
     if callable(getattr(value, method, None)):
         missing = [name for name in _NEEDED[kind] if not hasattr(value, name)]
         if missing:
@@ -311,7 +311,7 @@ def _wrap_as_port(kind: str, value: Any, method: str, io: Io) -> Any:
 
 
 def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *more: Any) -> Any:
-    """Return an adapter from its name and options, checked by the adapter's own model.
+    """Build an adapter from its name and options.
 
     What the options of a provider leave to the environment, such as a key, it reads there itself.
     """
@@ -327,7 +327,7 @@ def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *mor
 
 
 def _suggest_option(error: ValidationError, known: Collection[str]) -> str:
-    """Return what was probably meant by an option that a provider does not have; '' where none is unknown."""
+    """Return the option that was probably meant by an unknown one; '' if none is unknown."""
     unknown = [str(one["loc"][0]) for one in error.errors() if one["type"] == "extra_forbidden"]
     if not unknown:
         return ""

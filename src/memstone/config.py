@@ -104,7 +104,7 @@ class Settings(SettingsSection):
 
     @classmethod
     def of(cls, settings: Settings | Mapping[str, Any] | None) -> Settings:
-        """Return settings from what a caller passed; ``ConfigError`` names the setting that is wrong."""
+        """Return settings from what a caller passed; ``ConfigError`` names an invalid setting."""
         if isinstance(settings, Settings):
             return settings
         if settings is not None and not isinstance(settings, Mapping):
@@ -160,7 +160,7 @@ class Settings(SettingsSection):
         return settings.model_copy(update={name: value for name, value in chosen.items() if name not in named})
 
     def own_rules(self) -> OwnRules:
-        """Return the patterns and slots that are added to the shipped ones."""
+        """Return the configured patterns and slots."""
         if not self.extract.patterns and not self.reconcile.slots:
             return OwnRules()
         from memstone.core.checks.own_rules import own_rules
@@ -171,13 +171,13 @@ class Settings(SettingsSection):
         return own_rules(patterns, slots, language.changes.list_known_slots())
 
     def for_service(self) -> Settings:
-        """Return the same settings with the quotas of ``server.quota`` for users, where ``quota`` names none."""
+        """Return the same settings, with the quotas of ``server.quota`` where ``quota`` sets none."""
         named, most = self.quota.model_dump(exclude_none=True), self.server.quota.model_dump()
         quota = {f"user_{name}": value for name, value in most.items() if value}
         return self.model_copy(update={"quota": QuotaSettings(**{**quota, **named})})
 
     def as_policy(self) -> Policy:
-        """Return the values the engine works with."""
+        """Return the policy for the engine."""
         limits, preset = Limits(**self.limits.model_dump()), PRESETS[self.preset]
         curation = Curation(
             strategies=preset.strategies if self.extract.strategies is None else self.extract.strategies,
@@ -232,13 +232,13 @@ def postgres_url(settings: Settings) -> str | None:
 
 
 def store_place(settings: Settings) -> str:
-    """Return where the store is, as people read it: without a password."""
+    """Return where the store is, without a password."""
     url = postgres_url(settings)
     return _without_secrets(url) if url is not None else str(store_path(settings) or "memory:")
 
 
 def store_path(settings: Settings) -> Path | None:
-    """Return the file of the store; None for one that is no file."""
+    """Return the file of the store; None if it is not a file."""
     url = settings.store.url
     if postgres_url(settings) is not None:
         return None
@@ -266,7 +266,7 @@ def _validate_file_path(path: str | Path, what: str) -> Path:
 
 
 def _default_path() -> Path:
-    """Return the default place; raise where only a store of the former name is, which would look empty here."""
+    """Return the default path; raise if there is only a store under the former name."""
     path, former = DEFAULT_PATH.expanduser(), FORMER_PATH.expanduser()
     if former.exists() and not path.exists():
         raise ConfigError(
@@ -312,7 +312,7 @@ def _set_nested_value(target: dict[str, Any], path: list[str], value: Any) -> No
 
 
 def _choose_provider_account(values: Mapping[str, str], embedder: str) -> tuple[dict[str, str], dict[str, str]] | None:
-    """Choose what to embed and to ask with.
+    """Choose the provider for embedding and learning by the keys in the environment.
 
     It is OpenAI's key, or Mistral's where it is the only one or the preset's own.
     """

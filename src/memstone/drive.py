@@ -1,6 +1,6 @@
 """Run a coroutine that never suspends, without an event loop.
 
-This is what makes one core serve both faces: with the blocking ``Io`` every ``await`` returns at once,
+This is what makes one core serve both interfaces: with the blocking ``Io`` every ``await`` returns at once,
 so one ``send(None)`` carries a coroutine from its first line to its last.
 """
 

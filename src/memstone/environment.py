@@ -118,7 +118,7 @@ def _vector_store_provider(made: Mapping[str, Any], env: Mapping[str, str]) -> s
 
 
 def _apply_quantization(made: dict[str, Any], env: Mapping[str, str], quantization: str | None) -> None:
-    """Set how vectors are held in this process; another store has its own ways."""
+    """Set the quantisation of vectors in this process; other stores have their own."""
     if quantization is not None and _vector_store_provider(made, env) == "local":
         _set_nested_value(made, "vector_store.config.quant", quantization)
 

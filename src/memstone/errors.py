@@ -75,7 +75,7 @@ class MemstoneError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def as_dict(self) -> ErrorInfo:
-        """Return the form in which faces report an error."""
+        """Return the form in which all interfaces report an error."""
         return {"code": self.code, "message": self.message, "hint": self.hint, "retryable": self.retryable}
 
 

@@ -164,7 +164,7 @@ def load_adapter(kind: str, name: str) -> Any:
 
 
 def _suggest_name(kind: str, name: str) -> str:
-    """Return what a name that nobody has was probably meant to be, and the names there are."""
+    """Return the name that was probably meant, and all known names."""
     from difflib import get_close_matches
 
     known = _configurable_names(kind)

@@ -172,7 +172,7 @@ class RecallSettings(SettingsSection):
 
 
 class GraphSettings(SettingsSection):
-    """Who finds out whom and what a fact speaks of: rules, or with ``llm`` a language model, once an ``add``."""
+    """Who finds out whom and what a fact mentions: rules, or with ``llm`` a language model, once an ``add``."""
 
     llm: bool = False
 

@@ -179,7 +179,6 @@ FILLED: Final[dict[str, Fill]] = {
     "backendConfigs": _fixed({}),
     "fallbackBackends": _fixed([]),
     "host": _fixed("127.0.0.1"),
-    "repair": _fixed(True),
     "newest_first": _fixed("true"),
     "port": _fixed(6333),
     "apiKey": _fixed("abc"),
@@ -197,6 +196,7 @@ FILLED: Final[dict[str, Fill]] = {
 _MADE_OF_PARTS: Final = frozenset({"items", "conversations"})
 _SPECIAL: Final[dict[tuple[str, str], Fill]] = {
     ("GET /v1/entities/{name}/relations", "name"): lambda aim, _: aim.named("entity"),
+    ("POST /v1/admin/graph", "repair"): _ON,
     ("POST /memory/ingest", "turns"): _fixed([{"user": "I like the harbour", "assistant": "I see"}]),
     ("POST /v1/console/memories/{memory_id}/approve", "memory_id"): lambda aim, _: aim.named("quarantined_id"),
     ("POST /v1/console/memories/{memory_id}/reject", "memory_id"): lambda aim, _: aim.named("quarantined_id"),

@@ -558,10 +558,8 @@ def test_plain_words_of_liking_are_stored_whatever_a_reader_would_say() -> None:
 
 
 def test_what_takes_back_the_sentence_before_is_stored_with_it() -> None:
-    found = texts("My exam at the music school is on 14 April. No wait, 16 April.")
-    assert len(found) == 1
-    assert "14 April" in found[0]
-    assert "16 April" in found[0]
+    (found,) = texts("My exam at the music school is on 14 April. No wait, 16 April.")
+    assert [day in found for day in ("14 April", "16 April")] == [True, True]
 
 
 @pytest.mark.parametrize("who", ["User", "Ida (she)"])
@@ -598,6 +596,5 @@ def test_what_others_told_the_user_is_kept_in_the_words_of_the_user() -> None:
     for message in ("My boss told me I get a raise.", "My mum told me my sister is pregnant."):
         fact = only(message)
         assert (fact.text, fact.is_quote) == (f'User said: "{message.rstrip(".")}"', True)
-    assert texts("My manager told me that I will be promoted.") == [
-        "User's manager told User that User will be promoted."
-    ]
+    promoted = "User's manager told User that User will be promoted."
+    assert texts("My manager told me that I will be promoted.") == [promoted]

@@ -17,7 +17,7 @@ class System(Protocol):
     """One memory store, opened on a directory; texts stand for themselves, nothing is extracted."""
 
     def add(self, item: Item) -> str:
-        """Store one text; gives its id."""
+        """Store one text; return its id."""
         ...
 
     def add_many(self, items: Sequence[Item]) -> None:

@@ -1,6 +1,6 @@
 // Written by scripts/typescript_client.py; do not edit.
 
-/** Somebody who may log in. */
+/** A new account. */
 export interface AccountBody {
   login: string;
   password: string;
@@ -10,7 +10,7 @@ export interface AccountBody {
   agent_id?: string | null;
 }
 
-/** What shall be different; '' takes a name or a bound away, and what is not named stays. */
+/** Changes of an account; '' removes a name or a limit, and what is left out stays. */
 export interface AccountChangeBody {
   login?: string | null;
   name?: string | null;
@@ -21,7 +21,7 @@ export interface AccountChangeBody {
   disabled?: boolean | null;
 }
 
-/** An account of somebody who may log in. */
+/** An account of a person who can log in. */
 export interface AccountItem {
   id: string;
   login: string;
@@ -42,7 +42,7 @@ export interface AccountList {
   results: AccountItem[];
 }
 
-/** An account that was removed. */
+/** A removed account. */
 export interface AccountRemoval {
   id: string;
   login: string;
@@ -60,7 +60,7 @@ export interface AccountRemoval {
   dry_run?: true;
 }
 
-/** A token to ask with, and one to get the next one with. */
+/** An access token, and a refresh token to get the next one. */
 export interface AccountTokens {
   access_token: string;
   token_type: string;
@@ -70,18 +70,18 @@ export interface AccountTokens {
   account: AccountItem;
 }
 
-/** Up to 1,000 calls at once. */
+/** Up to 1,000 items at once. */
 export interface AddBatchBody {
   items: (Record<string, unknown>)[];
 }
 
-/** What became of each call of a batch, in their order. */
+/** The result of each item of a batch, in order. */
 export interface AddBatchResult {
   replayed?: true;
   results: AddResult[];
 }
 
-/** What was said, and how to take it. */
+/** Messages, and how to learn from them. */
 export interface AddBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -100,7 +100,7 @@ export interface AddBody {
   project_id?: string | null;
 }
 
-/** What became of one statement. */
+/** What happened with one statement. */
 export interface AddEvent {
   id: string;
   event: "ADD" | "UPDATE" | "REPLACE" | "DELETE" | "NONE";
@@ -117,7 +117,7 @@ export interface AddEvent {
   erased?: true;
 }
 
-/** What became of everything that was said. */
+/** The result of learning: an event for each statement. */
 export interface AddResult {
   results: AddEvent[];
   status: "ok" | "queued" | "partial" | "deferred" | "paused" | "disabled" | "error";
@@ -171,7 +171,7 @@ export interface AdminSummarizeForm {
   dry_run?: boolean;
 }
 
-/** An agent; without an id it gets one. */
+/** A new agent; without an id, it gets one. */
 export interface AgentBody {
   name?: string | null;
   model?: string | null;
@@ -180,7 +180,7 @@ export interface AgentBody {
   id?: string | null;
 }
 
-/** What to keep of an agent; what is not given stays as it is. */
+/** Fields of an agent to change; what is left out stays as it is. */
 export interface AgentChangeBody {
   name?: string | null;
   model?: string | null;
@@ -188,7 +188,7 @@ export interface AgentChangeBody {
   settings?: Record<string, unknown> | null;
 }
 
-/** An agent that was deleted, and how many memories went with it. */
+/** A deleted agent, and how many memories were deleted with it. */
 export interface AgentDeletion {
   id: string;
   deleted: number;
@@ -209,19 +209,19 @@ export interface AgentItem {
   updated_at: string;
 }
 
-/** The agents there are. */
+/** All agents. */
 export interface AgentList {
   agents: AgentItem[];
   total: number;
 }
 
-/** What a model answered to a prompt with a context. */
+/** The answer of a model to a prompt with a context. */
 export interface AnswerBody {
   receipt_id: string;
   answer: string;
 }
 
-/** Something in a message that is not words. */
+/** A part of a message that is not text. */
 export interface AttachmentInfo {
   type?: string;
   name?: string;
@@ -229,7 +229,7 @@ export interface AttachmentInfo {
   url?: string;
 }
 
-/** What became of one conversation of a backfill. */
+/** The result for one conversation of a backfill. */
 export interface BackfillItem {
   run_id: unknown;
   status: "ok" | "known" | "pending" | "failed" | "disabled" | "paused" | "error";
@@ -241,7 +241,7 @@ export interface BackfillItem {
   error?: ErrorInfo;
 }
 
-/** What became of conversations, in their order. */
+/** The results of a backfill, in order. */
 export interface BackfillResult {
   ingested: number;
   known: number;
@@ -256,7 +256,7 @@ export interface BackupEncryption {
   key: string;
 }
 
-/** What became of a backup. Where it lies only the operator learns. */
+/** What happened to a backup. Only the operator sees its path. */
 export interface BackupErasure {
   path?: string;
   state: string;
@@ -270,7 +270,7 @@ export interface BackupFile {
   sha256: string;
 }
 
-/** A backup that was written. */
+/** A new backup. */
 export interface BackupResult {
   format: "memstone-backup";
   version: number;
@@ -288,13 +288,13 @@ export interface BackupResult {
   key_place: string;
 }
 
-/** An item of a batch that could not be carried out, and why. */
+/** An item of a batch that failed, and why. */
 export interface BatchError {
   event: "ERROR";
   error: ErrorInfo;
 }
 
-/** Where one line of a block comes from. */
+/** The source of one line of a block. */
 export interface BlockCitation {
   memory_id: string;
   turn_id: string | null;
@@ -318,7 +318,7 @@ export interface CacheStats {
   max_size: number;
 }
 
-/** Who the service takes the caller for; `account` is there for people, not for keys. */
+/** Who the caller is; `account` is present for people, not for keys. */
 export interface CallerInfo {
   kind: "account" | "key";
   tenant_id: string;
@@ -330,13 +330,13 @@ export interface CallerInfo {
   account: AccountItem | null;
 }
 
-/** An act that cannot be taken back: `confirm` is the name of the tenant. A `dry_run` needs none. */
+/** An action that cannot be undone: `confirm` is the name of the tenant. `dry_run` needs none. */
 export interface ConfirmBody {
   confirm?: string;
   dry_run?: boolean;
 }
 
-/** Work that goes on in this process, or has ended. */
+/** A job of this process, running or finished. */
 export interface ConsoleJob {
   id: string;
   task: "consolidate" | "reindex" | "erase" | "backup" | "import";
@@ -349,12 +349,12 @@ export interface ConsoleJob {
   error: ErrorInfo | null;
 }
 
-/** Work that this process does or has done, newest first. */
+/** Jobs of this process, newest first. */
 export interface ConsoleJobList {
   results: ConsoleJob[];
 }
 
-/** What to look for; nothing is everything, newest first. */
+/** A search for people; without a query, everything, newest first. */
 export interface ConsoleSearchBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -368,7 +368,7 @@ export interface ConsoleSearchBody {
   everybody?: boolean | null;
 }
 
-/** Whose memory is tidied up; everybody's when nobody is named. */
+/** Whose memories to consolidate; everybody's if nobody is named. */
 export interface ConsolidateBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -376,7 +376,7 @@ export interface ConsolidateBody {
   dry_run?: boolean;
 }
 
-/** How a consolidation ended, and what it changed. */
+/** The outcome of a consolidation, and what it changed. */
 export interface ConsolidateResult {
   merged?: number;
   promoted?: number;
@@ -391,7 +391,7 @@ export interface ConsolidateResult {
   dry_run?: true;
 }
 
-/** What to put into a prompt: a `ContextPack` as JSON. */
+/** The block for a prompt: a `ContextPack` as JSON. */
 export interface ContextBlock {
   text: string;
   stable: string;
@@ -407,7 +407,7 @@ export interface ContextBlock {
   warnings: string[];
 }
 
-/** The message a model is about to answer. */
+/** The message that a model is about to answer. */
 export interface ContextBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -420,7 +420,7 @@ export interface ContextBody {
   as_of?: string | null;
 }
 
-/** What a model would be shown, redacted. */
+/** What a model would see, with secrets and personal data masked. */
 export interface ContextPreview {
   text: string;
   tokens: number;
@@ -440,7 +440,7 @@ export interface ContextPreviewBody {
   as_of?: string | null;
 }
 
-/** The record of one block. It names memories by their ids and never holds their text. */
+/** The record of one block. It names memories by id and never contains their text. */
 export interface ContextReceipt {
   user_id: string | null;
   agent_id: string | null;
@@ -459,7 +459,7 @@ export interface ContextReceipt {
   used: string[] | null;
 }
 
-/** A whole conversation; `session_date` is when turns without a date of their own were said. */
+/** A whole conversation; `session_date` is the time of turns without a date. */
 export interface ConversationBody {
   agent_id: string;
   conversation_id: string;
@@ -469,7 +469,7 @@ export interface ConversationBody {
   user_id?: string | null;
 }
 
-/** What became of a conversation; `distillation` says whether an episode came of it, or why not. */
+/** The result of a conversation; `distillation` says whether it became an episode, or why not. */
 export interface ConversationResult {
   status: "ok" | "pending" | "failed" | "disabled" | "paused";
   turns_ingested: number;
@@ -479,13 +479,13 @@ export interface ConversationResult {
   reason?: string;
 }
 
-/** The fact that holds in the place of what was said once. */
+/** The fact that holds now, in place of what a turn said. */
 export interface CurrentFact {
   id: string;
   memory: string | null;
 }
 
-/** What a management view begins with: the layers of a scope, or the work of the whole tenant. */
+/** An overview for a management page: the layers of a scope, or the work of the whole tenant. */
 export interface DashboardResult {
   identity?: IdentityResult | null;
   facts?: PinnedFact[];
@@ -497,7 +497,7 @@ export interface DashboardResult {
   agents?: AgentItem[];
 }
 
-/** A statement that waits, and why. */
+/** A statement that is queued, and why. */
 export interface DeferredEvent {
   id: null;
   event: "DEFERRED";
@@ -509,7 +509,7 @@ export interface DeferredEvent {
   error: ErrorInfo;
 }
 
-/** A step that could not be used for an answer, and why; the answer was made without it. */
+/** A step that could not be used, and why; the answer was made without it. */
 export interface Degradation {
   step?: string;
   channel?: string;
@@ -530,20 +530,20 @@ export interface DeleteAllForm {
   confirm?: string | null;
 }
 
-/** How many memories were deleted, or with `dry_run` would be. */
+/** How many memories were deleted, or with `dry_run` would be deleted. */
 export interface DeleteAllResult {
   deleted: number;
   dry_run?: true;
 }
 
-/** What became of each memory, in their order. */
+/** The result for each memory, in order. */
 export interface DeleteBatchResult {
   replayed?: true;
   results: DeleteItem[];
   dry_run?: true;
 }
 
-/** What became of one memory that was to be deleted. */
+/** What happened to one memory that was to be deleted. */
 export interface DeleteItem {
   id: string;
   event: "DELETE" | "ERROR";
@@ -551,14 +551,14 @@ export interface DeleteItem {
   erased?: true;
 }
 
-/** A memory that was deleted, or with `dry_run` would be. */
+/** A memory that was deleted, or with `dry_run` would be deleted. */
 export interface DeleteResult {
   id: string;
   event: "DELETE";
   dry_run?: true;
 }
 
-/** One line of an identity that was derived from a fact. */
+/** An identity line that was derived from a fact. */
 export interface DerivedItem {
   id: string;
   text: string;
@@ -567,18 +567,18 @@ export interface DerivedItem {
   fact: string | null;
 }
 
-/** A fact that a model wrote and that was not stored. */
+/** A fact by a language model that was not stored. */
 export interface DroppedFact {
   text: string;
   reason: string;
 }
 
-/** Whether to look first: with `dry_run` nothing is deleted. */
+/** With `dry_run`, nothing is deleted. */
 export interface DryRunBody {
   dry_run?: boolean;
 }
 
-/** How often the vector of a text was at hand. */
+/** How often the vector of a text was cached. */
 export interface EmbeddingCacheStatus {
   size: number;
   maxSize: number;
@@ -586,7 +586,7 @@ export interface EmbeddingCacheStatus {
   misses: number;
 }
 
-/** A model that is known by name. */
+/** A known embedding model. */
 export interface EmbeddingModel {
   id: string;
   provider: string;
@@ -594,12 +594,12 @@ export interface EmbeddingModel {
   dimension: number;
 }
 
-/** Models whose vectors Qdrant could hold. */
+/** Models whose vectors can be stored in Qdrant. */
 export interface EmbeddingModels {
   models: EmbeddingModel[];
 }
 
-/** The model that turns text into vectors. */
+/** The embedder. */
 export interface EmbeddingPart {
   available: boolean;
   reason: string | null;
@@ -611,7 +611,7 @@ export interface EmbeddingPart {
   error?: string | null;
 }
 
-/** Somebody who turns text into vectors. */
+/** A provider of embeddings. */
 export interface EmbeddingProvider {
   id: string;
   available: boolean;
@@ -621,12 +621,12 @@ export interface EmbeddingProvider {
   models: EmbeddingModel[];
 }
 
-/** Everybody who does. */
+/** All providers of embeddings. */
 export interface EmbeddingProviders {
   providers: EmbeddingProvider[];
 }
 
-/** What turns text into vectors; `destination` is where texts are sent, `error` what is wrong, in a word. */
+/** The embedder; `destination` is where texts are sent, `error` what is wrong, in one word. */
 export interface EmbeddingStatus {
   available: boolean;
   reason: string | null;
@@ -638,7 +638,7 @@ export interface EmbeddingStatus {
   error?: string | null;
 }
 
-/** What is encrypted on disk; the fields after the first two are there if `store.encryption_key` is set. */
+/** What is encrypted on disk; only the first two fields are present if `store.encryption_key` is not set. */
 export interface EncryptionStatus {
   state: "encrypted" | "plain" | "memory" | "server";
   files: boolean;
@@ -649,7 +649,7 @@ export interface EncryptionStatus {
   rotation_due?: boolean;
 }
 
-/** What the engine is made of. */
+/** The parts of the engine, and their state. */
 export interface EngineInfo {
   keyword: KeywordPart;
   embedding: EmbeddingPart;
@@ -659,7 +659,7 @@ export interface EngineInfo {
   llm: ModelPart;
 }
 
-/** What the engine is made of. */
+/** The parts of the engine, and their state. */
 export interface EngineStatus {
   keyword: KeywordStatus;
   embedding: EmbeddingStatus;
@@ -676,7 +676,7 @@ export interface EngineStatusPart {
   reason: string | null;
 }
 
-/** Whose entities, and which of them. */
+/** Whose entities to list, and which. */
 export interface EntityBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -685,7 +685,7 @@ export interface EntityBody {
   offset?: number | null;
 }
 
-/** Somebody or something that memories speak of. */
+/** A person, place or thing that memories mention. */
 export interface EntityItem {
   id: string;
   name: string;
@@ -695,12 +695,12 @@ export interface EntityItem {
   updated_at: string;
 }
 
-/** Whom and what memories speak of, most often mentioned first. */
+/** Entities, most mentioned first. */
 export interface EntityList {
   results: EntityItem[];
 }
 
-/** One entry. `apiKeyId` is its owner: the id of a key, or of the user that a key stands for. */
+/** One entry. `apiKeyId` is its owner: the id of a key, or of a user. */
 export interface Entry {
   id: string;
   apiKeyId: string;
@@ -726,7 +726,7 @@ export interface EntryAnswer {
   memory: Entry;
 }
 
-/** An entry under a key; the same key again is the same entry with other words. */
+/** An entry under a key; the same key again changes the entry. */
 export interface EntryBody {
   content: string;
   key: string;
@@ -738,19 +738,19 @@ export interface EntryBody {
   expiresAt?: string | null;
 }
 
-/** How often the vector of a text was at hand, and how often it had to be made. */
+/** How often the vector of a text was cached, and how often it had to be computed. */
 export interface EntryCacheStats {
   hits: number;
   misses: number;
 }
 
-/** The entry as it is now. */
+/** The changed entry. */
 export interface EntryChange {
   success?: true;
   memory: Entry;
 }
 
-/** What is different from now on; at least one of them. */
+/** The fields to change; at least one. */
 export interface EntryChangeBody {
   content?: string;
   key?: string;
@@ -775,7 +775,7 @@ export interface EntryNotFound {
   error?: "Not found";
 }
 
-/** A page, the last created first. */
+/** A page of entries, newest first. */
 export interface EntryPage {
   data: Entry[];
   total: number;
@@ -785,7 +785,7 @@ export interface EntryPage {
   stats: EntryStats;
 }
 
-/** What would be shown, best first. Nothing of it counts as used. */
+/** What would be shown, best first. Nothing counts as used. */
 export interface EntryPreview {
   items: EntryPreviewHit[];
   block: string;
@@ -793,7 +793,7 @@ export interface EntryPreview {
   totals: EntryPreviewTotals;
 }
 
-/** What to look for, and how much of it would be shown. */
+/** A query, and how much of the result would be shown. */
 export interface EntryPreviewBody {
   query: string;
   strategy?: "recent" | "exact" | "semantic" | "hybrid";
@@ -805,7 +805,7 @@ export interface EntryPreviewBody {
   scope?: "session" | "owner" | "apiKey" | "global" | null;
 }
 
-/** A hit, with what speaks for it. */
+/** A hit, and why it was found. */
 export interface EntryPreviewHit {
   id: string;
   apiKeyId: string;
@@ -833,7 +833,7 @@ export interface EntryPreviewTotals {
   maxTokens: number;
 }
 
-/** How it was looked for in the end. */
+/** How the search was carried out. */
 export interface EntryResolution {
   strategy: string;
   embedding: string | null;
@@ -843,14 +843,14 @@ export interface EntryResolution {
   degraded: EntryDegradation[];
 }
 
-/** Whether an entry can be created, listed and deleted; it was, and nothing of it is left. */
+/** Whether an entry can be created, listed and deleted; the test leaves nothing behind. */
 export interface EntrySelfTest {
   working: boolean;
   latencyMs: number;
   error?: string | null;
 }
 
-/** About all that match, on whichever page; `hitRate` is null until an answer was recorded. */
+/** Counts over all entries that match, on all pages; `hitRate` is null until an answer was recorded. */
 export interface EntryStats {
   total: number;
   byType: Record<string, number>;
@@ -859,7 +859,7 @@ export interface EntryStats {
   cacheStats: EntryCacheStats;
 }
 
-/** What was shortened, or would be. */
+/** What was shortened, or would be shortened. */
 export interface EntrySummary {
   originalCount: number;
   summarizedCount: number;
@@ -868,14 +868,14 @@ export interface EntrySummary {
   jobIds: string[];
 }
 
-/** What is older is shortened; of one owner, or of everybody. */
+/** Which old entries to shorten: those of one owner, or of everybody. */
 export interface EntrySummaryBody {
   olderThanDays?: number;
   apiKeyId?: string | null;
   dryRun?: boolean;
 }
 
-/** The digest of one session. */
+/** An episode: the digest of one session. */
 export interface EpisodeItem {
   user_id: string | null;
   agent_id: string | null;
@@ -897,12 +897,12 @@ export interface EpisodeItem {
   updated_at: string;
 }
 
-/** The digests of sessions, newest first. */
+/** Episodes, newest first. */
 export interface EpisodeList {
   results: EpisodeItem[];
 }
 
-/** What is removed for good. `confirm` repeats the id that is named (of several, the first). */
+/** What to erase. `confirm` repeats the id (if there are several, the first). */
 export interface EraseBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -912,7 +912,7 @@ export interface EraseBody {
   dry_run?: boolean;
 }
 
-/** One check that was made after an erasure. */
+/** A check after an erasure. */
 export interface ErasureCheck {
   check: string;
   ok: boolean;
@@ -928,7 +928,7 @@ export interface ErasureCheck {
   error?: ErrorInfo;
 }
 
-/** What is left in the answer to a batch of a memory that was erased since. */
+/** What remains in a stored answer to a batch of a memory that was erased since. */
 export interface ErasureMark {
   id?: string;
   memory_id?: string;
@@ -945,7 +945,7 @@ export interface ErasurePreview {
   subject: ErasureSubject;
 }
 
-/** What was removed for good, sealed by the store. */
+/** What was erased, with a signature of the store. */
 export interface ErasureReport {
   erased: Record<string, number>;
   rewritten: number;
@@ -965,7 +965,7 @@ export interface ErasureReport {
   hmac: string;
 }
 
-/** Whom or what an erasure is about. */
+/** The user, agent, run or memory that an erasure is about. */
 export interface ErasureSubject {
   user_id?: string;
   agent_id?: string;
@@ -973,7 +973,7 @@ export interface ErasureSubject {
   memory_id?: string;
 }
 
-/** Whether a report is what this store wrote, and whether anything from before it has come back. */
+/** Whether this store wrote a report, and whether anything erased has come back. */
 export interface ErasureVerification {
   ok: boolean;
   unchanged: boolean;
@@ -992,7 +992,7 @@ export interface ErrorInfo {
   retryable: boolean;
 }
 
-/** What happened, oldest first. */
+/** Events, oldest first. */
 export interface EventFeed {
   results: FeedEvent[];
   cursor: number;
@@ -1039,7 +1039,7 @@ export interface FeedEvent {
   undoes: string | null;
 }
 
-/** Whether a memory, or what a receipt names, was of use. */
+/** Whether a memory, or everything in a receipt, was useful. */
 export interface FeedbackBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -1057,13 +1057,13 @@ export interface FeedbackResult {
   ids: string[];
 }
 
-/** How much was formed, and how much still waits. */
+/** How many queued sessions were processed, and how many still wait. */
 export interface FlushResult {
   stored: number;
   waiting: number;
 }
 
-/** How memory is formed. */
+/** Counts of background learning. */
 export interface FormationStats {
   attempts?: number;
   insert_successes?: number;
@@ -1077,13 +1077,13 @@ export interface FormationStats {
   mode: string;
 }
 
-/** The part of the memory that was chosen for a message, and why. */
+/** Which part of the memory the gate chose for a message, and why. */
 export interface GateReason {
   route: "none" | "recall" | "identity" | "pinned" | "episode" | "transcript";
   reason: string;
 }
 
-/** The part of the memory that was chosen for a message, why, and by which words. */
+/** Which part of the memory the gate chose for a message, why, and by which words. */
 export interface GateResult {
   route: "none" | "recall" | "identity" | "pinned" | "episode" | "transcript";
   reason: string;
@@ -1114,14 +1114,14 @@ export interface GraphCheckForm {
   repair?: boolean;
 }
 
-/** How much a graph holds. */
+/** How much a graph contains. */
 export interface GraphFigures {
   entities: number;
   mentions: number;
   relations: number;
 }
 
-/** Where entities and relations are: in the ledger alone (`local`), or in a graph database as well. */
+/** Where entities and relations are: in the ledger alone (`local`), or also in a graph database. */
 export interface GraphPart {
   available: boolean;
   reason: string | null;
@@ -1129,7 +1129,7 @@ export interface GraphPart {
   pending: number;
 }
 
-/** How the graph database compares with the ledger. */
+/** The graph database compared with the ledger. */
 export interface GraphReport {
   backend: "local" | "external";
   agrees: boolean;
@@ -1148,14 +1148,14 @@ export interface GraphStoreStatus {
   pending: number;
 }
 
-/** Whether something could be stored and found again. */
+/** Whether a test memory could be stored and found. */
 export interface HealthProbe {
   ok: boolean;
   failed_at: string | null;
   error: ErrorInfo | null;
 }
 
-/** Whether memory works, and if not, where it fails. */
+/** Whether memory works, and if not, at which step it fails. */
 export interface HealthReport {
   memories?: number;
   fulltext?: number;
@@ -1171,7 +1171,7 @@ export interface HealthReport {
   probe: HealthProbe;
 }
 
-/** One thing that happened to a memory. */
+/** An event in the history of a memory. */
 export interface HistoryEvent {
   user_id: string | null;
   agent_id: string | null;
@@ -1191,7 +1191,7 @@ export interface HistoryEvent {
   new_id: string | null;
 }
 
-/** Everything that happened to a memory, oldest first. */
+/** The history of a memory, oldest first. */
 export interface HistoryList {
   results: HistoryEvent[];
 }
@@ -1202,7 +1202,7 @@ export interface IdentityAddOverrideForm {
   user_id: string | number;
 }
 
-/** One thing that is always shown of a user. */
+/** A standing instruction. */
 export interface IdentityItem {
   id: string;
   text: string;
@@ -1210,7 +1210,7 @@ export interface IdentityItem {
   created_at: string;
 }
 
-/** Who a user is: what they wrote themselves, what was derived, and the text made of it. */
+/** Who a user is: standing instructions, derived facts, and the narrative. */
 export interface IdentityResult {
   user_id: string | null;
   overrides: IdentityItem[];
@@ -1232,13 +1232,13 @@ export interface IdentitySetOverridesForm {
   user_id: string | number;
 }
 
-/** Which ones. */
+/** Ids of memories. */
 export interface IdsBody {
   ids: string[];
   dry_run?: boolean;
 }
 
-/** What became of the export of another system. */
+/** The result of importing an export of another system. */
 export interface ImportResult {
   format: string;
   stored: number;
@@ -1258,7 +1258,7 @@ export interface ImportResult {
   hint?: string;
 }
 
-/** What was said, turn by turn. */
+/** A transcript, turn by turn. */
 export interface IngestBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -1270,7 +1270,7 @@ export interface IngestBody {
   learn?: boolean;
 }
 
-/** What became of the turns of a transcript. */
+/** What happened to the turns of a transcript. */
 export interface IngestResult {
   stored: number;
   known: number;
@@ -1312,7 +1312,7 @@ export interface InstructionSuggestion {
   degraded?: Degradation[];
 }
 
-/** One piece of background work; an id is empty where it was for nobody in particular. */
+/** One piece of background work; an id is empty if it was for nobody in particular. */
 export interface JobItem {
   user_id: string | null;
   agent_id: string;
@@ -1330,12 +1330,12 @@ export interface JobItem {
   outcome: string | null;
 }
 
-/** Background work that was done, newest first. */
+/** Background jobs, newest first. */
 export interface JobList {
   results: JobItem[];
 }
 
-/** How often background work was done, with what success, and how long it took. */
+/** Count, success rate and duration of background jobs. */
 export interface JobStats {
   calls: number;
   success_rate: number | null;
@@ -1345,7 +1345,7 @@ export interface JobStats {
   cost: number | null;
 }
 
-/** What a new key is for. */
+/** A new key. */
 export interface KeyBody {
   name?: string;
   verbs?: ("read" | "write" | "admin")[];
@@ -1355,7 +1355,7 @@ export interface KeyBody {
   expires_at?: string | null;
 }
 
-/** What shall be different about a key; what is left out stays as it is. */
+/** Changes of a key; what is left out stays as it is. */
 export interface KeyChangeBody {
   name?: string | null;
   verbs?: ("read" | "write" | "admin")[] | null;
@@ -1384,7 +1384,7 @@ export interface KeyList {
   results: KeyItem[];
 }
 
-/** Whose key it is, and what it may do. */
+/** What a key has access to, and its permissions. */
 export interface KeyRights {
   tenant_id: string;
   user_id: string | null;
@@ -1393,7 +1393,7 @@ export interface KeyRights {
   verbs: ("read" | "write" | "admin")[];
 }
 
-/** An API key with its secret, which is shown this once. */
+/** An API key with its secret, which is shown only once. */
 export interface KeySecret {
   id: string;
   name: string;
@@ -1411,21 +1411,21 @@ export interface KeySecret {
   key: string;
 }
 
-/** The search by words. */
+/** Search by words. */
 export interface KeywordPart {
   available: boolean;
   reason: string | null;
   backend: string;
 }
 
-/** The search by words. */
+/** Search by words. */
 export interface KeywordStatus {
   available: boolean;
   reason: string | null;
   backend: string;
 }
 
-/** When memory was consolidated last, and how that ended. */
+/** Time and outcome of the last consolidation. */
 export interface LastConsolidation {
   at: string;
   status: "success" | "skipped" | "empty" | "error" | "dead_letter";
@@ -1436,7 +1436,7 @@ export interface Liveness {
   status?: "ok";
 }
 
-/** How much of an export was put back, and how much was there already. */
+/** How much of an export was restored, and how much already existed. */
 export interface LoadResult {
   memories: number;
   events: number;
@@ -1445,14 +1445,14 @@ export interface LoadResult {
   already_there: number;
 }
 
-/** Who logs in, and to which tenant: the one that runs the service, if none is named. */
+/** Login and password; `tenant_id` if it is not the tenant that runs the service. */
 export interface LoginBody {
   login: string;
   password: string;
   tenant_id?: string | null;
 }
 
-/** Only here, or everywhere. */
+/** Whether to end only this session or all sessions. */
 export interface LogoutBody {
   everywhere?: boolean;
 }
@@ -1501,7 +1501,7 @@ export interface MemoryList {
   page?: number;
 }
 
-/** A memory without secrets, and why it is listed. */
+/** A memory with its secrets masked, and why it is listed. */
 export interface MemoryPreview {
   user_id: string | null;
   agent_id: string | null;
@@ -1531,7 +1531,7 @@ export interface MemoryPreview {
   score?: number;
 }
 
-/** What holds, in normal form. `retentionDays` is null where nothing is hidden by its age. */
+/** The settings that apply. `retentionDays` is null if nothing is hidden because of its age. */
 export interface MemorySettings {
   enabled: boolean;
   maxTokens: number;
@@ -1551,7 +1551,7 @@ export interface MemorySettings {
   restartRequired: boolean;
 }
 
-/** Any of them. Numbers are rounded and moved into their range; the backends hold from the next start. */
+/** The settings to change. Numbers are rounded and moved into their range; backends apply from the next start. */
 export interface MemorySettingsBody {
   enabled?: boolean;
   maxTokens?: number;
@@ -1570,14 +1570,14 @@ export interface MemorySettingsBody {
   backendConfigs?: Record<string, Record<string, unknown>>;
 }
 
-/** How much of a memory an answer told. */
+/** How much of a memory an answer used. */
 export interface MemoryUse {
   id: string;
   used: boolean;
   share: number;
 }
 
-/** The counts that rates are made of. */
+/** The counts behind the rates. */
 export interface MetricCounts {
   added: number;
   replaced: number;
@@ -1590,7 +1590,7 @@ export interface MetricCounts {
   useless: number;
 }
 
-/** Figures of a user, or of everybody; a rate is None as long as there is nothing to compute it from. */
+/** Metrics of a user, or of everybody; a rate is None while there is no data. */
 export interface MetricsReport {
   user_id: string | null;
   memory_total_count: number;
@@ -1600,20 +1600,20 @@ export interface MetricsReport {
   counts: MetricCounts;
 }
 
-/** The models of every upstream. */
+/** The models of all upstreams. */
 export interface ModelList {
   object: "list";
   data: UpstreamModel[];
 }
 
-/** A model, if there is one. */
+/** A model, if one is configured. */
 export interface ModelPart {
   available: boolean;
   reason: string | null;
   model: string | null;
 }
 
-/** A model, if there is one. */
+/** A model, if one is configured. */
 export interface ModelStatus {
   available: boolean;
   reason: string | null;
@@ -1631,19 +1631,19 @@ export interface NarrativeItem {
   stale: boolean;
 }
 
-/** Something to keep in mind for good, in the user's own words. */
+/** A standing instruction, in the user's own words. */
 export interface OverrideBody {
   text: string;
   user_id?: string | null;
 }
 
-/** All that is to be kept in mind. */
+/** All standing instructions. */
 export interface OverridesBody {
   texts: string[];
   user_id?: string | null;
 }
 
-/** One's own password, and the one that shall be it. */
+/** Your current password and the new one. */
 export interface PasswordBody {
   current: string;
   new: string;
@@ -1655,7 +1655,7 @@ export interface PasswordResult {
   sessions_ended: number;
 }
 
-/** For whom memory stands still, and until when. */
+/** Whom to pause memory for, and until when. */
 export interface PauseBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -1663,7 +1663,7 @@ export interface PauseBody {
   until?: string | null;
 }
 
-/** A pause, and until when it holds. */
+/** A pause, and when it ends. */
 export interface PauseItem {
   user_id?: string | null;
   agent_id?: string;
@@ -1671,24 +1671,24 @@ export interface PauseItem {
   until: string | null;
 }
 
-/** The pauses that hold. */
+/** The current pauses. */
 export interface PauseList {
   paused: PauseItem[];
 }
 
-/** The pause that holds from now on. */
+/** The new pause. */
 export interface PauseResult {
   paused: PauseItem;
 }
 
-/** Who is paused where they are together; who is not named does not matter. */
+/** The ids that a pause applies to. If there are several, it applies where all of them match. */
 export interface PauseScope {
   user_id?: string | null;
   agent_id?: string;
   run_id?: string;
 }
 
-/** A fact as a companion sees it. */
+/** A fact as companions see it. */
 export interface PinnedFact {
   id: string;
   content: string;
@@ -1706,12 +1706,12 @@ export interface PinnedFact {
   created_at: string;
 }
 
-/** Facts, the weightiest first. */
+/** Facts, most salient first. */
 export interface PinnedFactList {
   results: PinnedFact[];
 }
 
-/** A memory that a search would find, with what speaks for it. */
+/** A memory that a search would find, and why. */
 export interface PreviewHit {
   user_id: string | null;
   agent_id: string | null;
@@ -1750,7 +1750,7 @@ export interface PreviewHit {
   injected: boolean;
 }
 
-/** Memories without secrets, and why each is listed. */
+/** Memories with their secrets masked, and why each is listed. */
 export interface PreviewList {
   results: MemoryPreview[];
   limit: number;
@@ -1784,7 +1784,7 @@ export interface ProfileFactItem {
   about: string;
 }
 
-/** Something the user asked to keep in mind. */
+/** A standing instruction in the profile. */
 export interface ProfileInstructionItem {
   id: string;
   memory: string;
@@ -1802,7 +1802,7 @@ export interface ProfilePreviewSearchForm {
   scope?: string | null;
 }
 
-/** What a model is always shown of a user, most important first. */
+/** What a model always sees about a user, most important first. */
 export interface ProfileResult {
   instructions: ProfileInstructionItem[];
   facts: ProfileFactItem[];
@@ -1813,14 +1813,14 @@ export interface ProfileResult {
   complete: boolean;
 }
 
-/** A turn of the user that no fact covers. */
+/** A turn in the profile: the user's own words that no fact covers. */
 export interface ProfileTurnItem {
   id: string;
   memory: string;
   date: string;
 }
 
-/** Any of them. An empty `apiKey` removes it; another host or port removes it too, unless one is given with it. */
+/** The settings to change. An empty `apiKey` removes the key; so does another host or port without a new key. */
 export interface QdrantBody {
   enabled?: boolean;
   host?: string;
@@ -1840,7 +1840,7 @@ export interface QdrantCleanup {
   error?: string | null;
 }
 
-/** With `dryRun` the store stays as it is, and the answer says how many points would be deleted. */
+/** With `dryRun`, the store stays as it is, and the answer says how many points would be deleted. */
 export interface QdrantCleanupBody {
   dryRun?: boolean;
 }
@@ -1853,7 +1853,7 @@ export interface QdrantHealth {
   error?: string | null;
 }
 
-/** An entry that was found, in the names of the library. */
+/** An entry that was found, with the field names of the library. */
 export interface QdrantHit {
   id: string;
   api_key_id: string;
@@ -1868,7 +1868,7 @@ export interface QdrantHit {
   score: number;
 }
 
-/** What it finds. */
+/** The results of a test search. */
 export interface QdrantHits {
   ok: boolean;
   status: "ok" | "not_configured";
@@ -1876,13 +1876,13 @@ export interface QdrantHits {
   results: QdrantHit[];
 }
 
-/** A try of the store. */
+/** A search to test the store. */
 export interface QdrantSearchBody {
   query: string;
   topK?: number;
 }
 
-/** Where Qdrant is; of its key the last four characters. */
+/** Where Qdrant is, and the last four characters of its key. */
 export interface QdrantSettings {
   enabled: boolean;
   host: string;
@@ -1896,7 +1896,7 @@ export interface QdrantSettings {
   cleared?: string[];
 }
 
-/** What is still to be learned from, and what was given up. */
+/** How much waits to be learned from, and how much was given up. */
 export interface QueueStats {
   pending: number;
   dead: number;
@@ -1908,18 +1908,18 @@ export interface Readiness {
   reason?: string | null;
 }
 
-/** Why something is done, if anybody wants to say. */
+/** An optional reason. */
 export interface ReasonBody {
   reason?: string | null;
 }
 
-/** From whom to whom. */
+/** The scope to move, and the scope to move it to. */
 export interface ReassignBody {
   from_scope: Record<string, unknown>;
   to_scope: Record<string, unknown>;
 }
 
-/** How much was handed over to another scope, and the job by which it can be undone. */
+/** How much was moved to another scope, and the job that you can undo. */
 export interface ReassignResult {
   job_id: string | null;
   moved: number;
@@ -1928,7 +1928,7 @@ export interface ReassignResult {
   receipts: number;
 }
 
-/** A memory that was shown, and how many tokens it took. */
+/** A memory that was shown, and its number of tokens. */
 export interface ReceiptChoice {
   id: string;
   layer: "identity" | "fact" | "episode" | "turn";
@@ -1937,13 +1937,13 @@ export interface ReceiptChoice {
   counts: boolean;
 }
 
-/** A memory that was considered and not shown, and why. */
+/** A memory that was considered but not shown, and why. */
 export interface ReceiptOmission {
   id: string;
   reason: string;
 }
 
-/** How many secrets were masked, or would be. */
+/** How many secrets were masked, or would be masked. */
 export interface RedactResult {
   dry_run: boolean;
   scanned: number;
@@ -1953,12 +1953,12 @@ export interface RedactResult {
   degraded?: Degradation[];
 }
 
-/** The refresh token; it is used up by that. */
+/** The refresh token, which can be used only once. */
 export interface RefreshBody {
   refresh_token: string;
 }
 
-/** How many vectors were made, and how many of them anew. */
+/** How many vectors were built, and how many of them rebuilt. */
 export interface RefreshResult {
   signature: string;
   indexed: number;
@@ -1968,12 +1968,12 @@ export interface RefreshResult {
   refreshed: number;
 }
 
-/** With `force` vectors that are there are made anew as well. */
+/** With `force`, existing vectors are rebuilt as well. */
 export interface ReindexBody {
   force?: boolean;
 }
 
-/** How many vectors were made. */
+/** How many vectors were built. */
 export interface ReindexResult {
   signature: string;
   indexed: number;
@@ -1982,13 +1982,13 @@ export interface ReindexResult {
   sent: number;
 }
 
-/** Whether it goes on in the background now, and how many memories wait for a vector. */
+/** Whether reindexing runs in the background now, and how many memories wait for a vector. */
 export interface ReindexState {
   started: boolean;
   pending: number;
 }
 
-/** Why a memory is not to be, if anybody wants to say. */
+/** An optional reason for rejecting a memory. */
 export interface RejectBody {
   reason?: string | null;
   dry_run?: boolean;
@@ -2007,19 +2007,19 @@ export interface RelationItem {
   memories: number;
 }
 
-/** How entities are related, what was stated last first. */
+/** Relations between entities, newest first. */
 export interface RelationList {
   results: RelationItem[];
 }
 
-/** A memory that a model would end, together with more than two others: it is left as it is. */
+/** A memory that a language model wanted to end together with more than two others; nothing was changed. */
 export interface RemovalProposal {
   id: string;
   memory: string;
   operation: string;
 }
 
-/** What took the place of what, for somebody. */
+/** Which memory replaced which for a user. */
 export interface ReplacementItem {
   user_id: string | null;
   agent_id: string | null;
@@ -2036,12 +2036,12 @@ export interface ReplacementItem {
   created_at: string;
 }
 
-/** What took the place of what, newest first. */
+/** Which memories replaced which, newest first. */
 export interface ReplacementList {
   results: ReplacementItem[];
 }
 
-/** One request; never what was said in it. */
+/** One request, without its content. */
 export interface RequestItem {
   at: string;
   key_id: string;
@@ -2057,14 +2057,14 @@ export interface RequestList {
   results: RequestItem[];
 }
 
-/** Everything was removed; for a dry run, counts of what there is. */
+/** Everything was removed; with `dry_run`, counts of what exists. */
 export interface ResetResult {
   status: "reset" | "cleared" | "dry_run";
   dry_run?: true;
   would_delete?: StoreStats;
 }
 
-/** A memory that was brought back. */
+/** A restored memory. */
 export interface RestoreResult {
   id: string;
   event: "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
@@ -2075,13 +2075,13 @@ export interface RestoreResult {
   degraded?: Degradation[];
 }
 
-/** The pause that has ended; None when there was none. */
+/** The pause that has ended; None if there was none. */
 export interface ResumeResult {
   resumed: PauseScope | null;
   dry_run?: true;
 }
 
-/** What to take back: everything by a source, or since a time. Look first (`dry_run`). */
+/** What to undo: everything by a source, or since a time. `dry_run` only shows it. */
 export interface RollbackBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -2113,12 +2113,12 @@ export interface RollbackResult {
   degraded?: Degradation[];
 }
 
-/** How long the old secret is still accepted. */
+/** For how long the old secret is still accepted. */
 export interface RotationBody {
   grace_seconds?: number;
 }
 
-/** Whom a call is about. */
+/** The user, agent or run that a call is about. */
 export interface ScopeBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -2132,13 +2132,13 @@ export interface ScopeCount {
   last_at: string;
 }
 
-/** The users, agents or runs there are, the largest first. */
+/** Users, agents or runs, the largest first. */
 export interface ScopeList {
   kind: "user" | "agent" | "run";
   results: ScopeCount[];
 }
 
-/** What a score is made of; a channel that found nothing is not there. */
+/** The parts of a score; a channel that found nothing is left out. */
 export interface ScoreBreakdown {
   semantic?: number;
   keyword?: number;
@@ -2153,7 +2153,7 @@ export interface ScoreBreakdown {
   rerank?: number;
 }
 
-/** What to look for, and where. */
+/** A query, and where to search. */
 export interface SearchBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -2205,7 +2205,7 @@ export interface SearchHit {
   score_parts?: ScoreBreakdown;
 }
 
-/** What a search would find, best first, as far as it fits. Nothing of it counts as used. */
+/** What a search would find, best first, as far as it fits. Nothing counts as used. */
 export interface SearchPreview {
   items: PreviewHit[];
   block: string;
@@ -2213,7 +2213,7 @@ export interface SearchPreview {
   totals: PreviewTotals;
 }
 
-/** How a search was carried out in the end. */
+/** How a search was carried out. */
 export interface SearchResolution {
   strategy: "hybrid" | "semantic" | "exact" | "recent" | "vector" | "text";
   embedding: string | null;
@@ -2234,7 +2234,7 @@ export interface ServiceConfiguration {
   configuration: Record<string, unknown>;
 }
 
-/** What became of one session; an id is empty where there is none. */
+/** The result for one session; an id is empty if there is none. */
 export interface SessionEnd {
   user_id: string | null;
   agent_id: string;
@@ -2243,12 +2243,12 @@ export interface SessionEnd {
   episode_id?: number;
 }
 
-/** What became of every session in which something waited. */
+/** The result for every session that was waiting. */
 export interface SessionEndList {
   results: SessionEnd[];
 }
 
-/** What became of a whole conversation. */
+/** The result of storing a whole conversation and learning from it. */
 export interface SessionResult {
   status: "ok" | "pending" | "failed" | "disabled" | "paused";
   turns_ingested: number;
@@ -2288,7 +2288,7 @@ export interface SettingsBody {
   values: Record<string, unknown>;
 }
 
-/** Whose settings were changed, and to what. */
+/** Whose settings were changed, and the new values. */
 export interface SettingsChange {
   scope: string;
   set: Record<string, unknown>;
@@ -2301,7 +2301,7 @@ export interface SettingsRemoval {
   dry_run?: true;
 }
 
-/** Settings as they hold, and where each value comes from. */
+/** The settings that apply, and where each value comes from. */
 export interface SettingsReport {
   settings: Record<string, unknown>;
   sources: Record<string, string>;
@@ -2309,7 +2309,7 @@ export interface SettingsReport {
   effective?: Record<string, unknown>;
 }
 
-/** Who is to hold a memory. */
+/** Whom to share a memory with. */
 export interface ShareBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -2317,7 +2317,7 @@ export interface ShareBody {
   reason?: string | null;
 }
 
-/** Who holds a memory now, or no longer. */
+/** Who has a memory after it was shared or unshared. */
 export interface ShareResult {
   user_id: string | null;
   agent_id: string | null;
@@ -2338,7 +2338,7 @@ export interface SharingReplaceForm {
   reason?: string | null;
 }
 
-/** What became of a memory that was put aside, brought back, approved or rejected. */
+/** The new status of a memory. */
 export interface StatusResult {
   id: string;
   event: "DISABLE" | "ENABLE" | "DELETE" | "NONE";
@@ -2347,7 +2347,7 @@ export interface StatusResult {
   dry_run?: true;
 }
 
-/** The state of a store; what is there beside the first four depends on the database. */
+/** The state of a store; fields after the first four depend on the database. */
 export interface StoreCheck {
   location: string;
   schema: number;
@@ -2365,7 +2365,7 @@ export interface StoreCheck {
   walled?: boolean;
 }
 
-/** Counts of everything. */
+/** Counts of everything in the store. */
 export interface StoreStats {
   memories: number;
   turns: number;
@@ -2379,12 +2379,12 @@ export interface StoreStats {
   formation: FormationStats;
 }
 
-/** It was done. */
+/** The request was carried out. */
 export interface SuccessFlag {
   success?: true;
 }
 
-/** How much of a scope was shortened, or would be. */
+/** How much of a scope was shortened, or would be shortened. */
 export interface SummaryResult {
   originalCount: number;
   summarizedCount: number;
@@ -2392,7 +2392,7 @@ export interface SummaryResult {
   job_id?: string;
 }
 
-/** When tokens got another key, and whether older ones are accepted until they expire. */
+/** When the key for tokens changed, and whether older tokens stay valid until they expire. */
 export interface TokenKeyRotation {
   rotated_at: string;
   grace: boolean;
@@ -2417,20 +2417,20 @@ export interface TranscriptTurn {
   occurred_at: string;
 }
 
-/** What a user said, and what was answered. */
+/** A message of the user, and the answer. */
 export interface TurnPair {
   user: string;
   assistant: string;
   date?: string | null;
 }
 
-/** A change, or everything a job did. */
+/** The change to undo, or a job whose changes to undo. */
 export interface UndoBody {
   event_id?: string | null;
   job_id?: string | null;
 }
 
-/** What became of a memory that was brought back, or whose change was undone. */
+/** A memory that was restored, or whose change was undone. */
 export interface UndoItem {
   id: string;
   event: "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
@@ -2448,7 +2448,7 @@ export interface UndoResult {
   degraded?: Degradation[];
 }
 
-/** Who is to hold a memory no longer. */
+/** Whom to take a memory away from. */
 export interface UnshareBody {
   user_id?: string | null;
   agent_id?: string | null;
@@ -2462,13 +2462,13 @@ export interface UpdateBatchBody {
   items: (Record<string, unknown>)[];
 }
 
-/** What became of each change of a batch, in their order. */
+/** The result of each change of a batch, in order. */
 export interface UpdateBatchResult {
   replayed?: true;
   results: (UpdateResult | BatchError | ErasureMark)[];
 }
 
-/** What is different from now on. */
+/** The fields to change. */
 export interface UpdateBody {
   text?: string | null;
   metadata?: Record<string, unknown> | null;
@@ -2478,7 +2478,7 @@ export interface UpdateBody {
   occurred_at?: string | null;
 }
 
-/** A memory as it is now. */
+/** The changed memory. */
 export interface UpdateResult {
   user_id: string | null;
   agent_id: string | null;
@@ -2510,17 +2510,17 @@ export interface UpdateResult {
   warnings?: string[];
 }
 
-/** A model of an upstream, in the upstream's own words; `id` is the name by which it is asked for here. */
+/** A model of an upstream, as the upstream describes it; `id` is its name here. */
 export interface UpstreamModel {
   id: string;
 }
 
-/** What the memory is for, in plain words. */
+/** The purpose of the memory, in plain words. */
 export interface UseCaseBody {
   use_case: string;
 }
 
-/** Which of the memories that were shown an answer used. */
+/** Which of the shown memories an answer used. */
 export interface UseReport {
   receipt_id: string;
   used: string[];
@@ -2528,14 +2528,14 @@ export interface UseReport {
   results: MemoryUse[];
 }
 
-/** A vector under an id of the caller's choice. */
+/** A vector under an id that the caller chooses. */
 export interface VectorBody {
   id: string;
   values: number[];
   metadata?: Record<string, unknown> | null;
 }
 
-/** How many vectors a call was about, and their ids. */
+/** How many vectors a call affected, and their ids. */
 export interface VectorCount {
   count: number;
   ids: string[];
@@ -2545,30 +2545,30 @@ export interface VectorCount {
   dry_run?: true;
 }
 
-/** Which ones are to be deleted. */
+/** Ids of vectors to delete. */
 export interface VectorDeleteBody {
   ids: string[];
   dryRun?: boolean;
 }
 
-/** Which ones. */
+/** Ids of vectors. */
 export interface VectorIdsBody {
   ids: string[];
 }
 
-/** A vector as it was brought. */
+/** A vector as the caller stored it. */
 export interface VectorItem {
   id: string;
   values: number[] | null;
   metadata: Record<string, unknown>;
 }
 
-/** The vectors that are there. */
+/** The vectors that exist. */
 export interface VectorList {
   vectors: VectorItem[];
 }
 
-/** A vector that is near; `score` is 1 minus the cosine distance. */
+/** A similar vector; `score` is 1 minus the cosine distance. */
 export interface VectorMatch {
   id: string;
   score: number;
@@ -2576,12 +2576,12 @@ export interface VectorMatch {
   metadata?: Record<string, unknown>;
 }
 
-/** The nearest vectors, best first. */
+/** The most similar vectors, best first. */
 export interface VectorMatches {
   matches: VectorMatch[];
 }
 
-/** The store of vectors. */
+/** The vector store. */
 export interface VectorPart {
   available: boolean;
   reason: string | null;
@@ -2593,7 +2593,7 @@ export interface VectorPart {
   lag?: number;
 }
 
-/** A vector, whose nearest are wanted. */
+/** A vector, to find the most similar ones. */
 export interface VectorQueryBody {
   vector: number[];
   topK?: number;
@@ -2602,7 +2602,7 @@ export interface VectorQueryBody {
   userId?: string | null;
 }
 
-/** An index of vectors. */
+/** A vector space: its signature, state and dimension. */
 export interface VectorSpace {
   signature: string;
   state: string;
@@ -2610,7 +2610,7 @@ export interface VectorSpace {
   quant: string | null;
 }
 
-/** Where the vectors are, how many memories wait for one, and whether they are of the embedder that is used. */
+/** Where vectors are, how many memories wait for one, and whether they are those of the current embedder. */
 export interface VectorStoreStatus {
   available: boolean;
   reason: string | null;
@@ -2622,7 +2622,7 @@ export interface VectorStoreStatus {
   lag?: number | null;
 }
 
-/** What became of a vector that was taken from a user. */
+/** What happened to a vector that was taken away from a user. */
 export interface VectorUnlink {
   id: string;
   event: "UNLINK" | "DELETE";
@@ -2631,7 +2631,7 @@ export interface VectorUnlink {
   dry_run?: true;
 }
 
-/** Whom a vector is taken from, and why. */
+/** Whom to take a vector away from, and why. */
 export interface VectorUnlinkBody {
   userId?: string | null;
   vectorId: string;
@@ -2687,12 +2687,12 @@ export interface VectorsUpsertForm {
   user_id?: string | number | null;
 }
 
-/** Which version comes back; the last one when none is named. */
+/** The version to restore; by default the last one. */
 export interface VersionBody {
   version?: number | null;
 }
 
-/** A version of a memory without its text; only what is not as usual is there. */
+/** A version of a memory without its text; fields with their usual value are left out. */
 export interface VersionState {
   kind?: string;
   layer?: string;
@@ -2704,12 +2704,12 @@ export interface VersionState {
   expires_at?: string | null;
 }
 
-/** What a person decides about showing a memory to models. */
+/** Whether models see a memory. */
 export interface VisibilityBody {
   visibility: "default" | "pinned" | "hidden" | "private";
 }
 
-/** What a person decided about showing a memory to models. */
+/** Whether models see a memory, as set by a person. */
 export interface VisibilityResult {
   id: string;
   event: "UPDATE" | "NONE";
@@ -2717,7 +2717,7 @@ export interface VisibilityResult {
   version?: number;
 }
 
-/** All background work, and the same by task. */
+/** Statistics of all background work, and by task. */
 export interface WorkStats {
   calls: number;
   success_rate: number | null;

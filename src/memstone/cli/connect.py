@@ -59,7 +59,7 @@ TOOLS: Final[dict[str, McpHost]] = {
         lambda: Path.home() / ".claude.json",
         ".mcp.json",
         typed=True,
-        after="Claude Code reads it when it starts the next time; /mcp shows it there.",
+        after="Claude Code reads it the next time it starts; /mcp shows it there.",
     ),
     "claude-desktop": McpHost(
         "Claude Desktop",
@@ -87,7 +87,7 @@ TOOLS: Final[dict[str, McpHost]] = {
         ".codex/config.toml",
         path=("mcp_servers",),
         format="toml",
-        after="Codex reads it when it starts the next time; /mcp shows it there.",
+        after="Codex reads it the next time it starts; /mcp shows it there.",
     ),
 }
 GATEWAY_TOOLS: Final = {"open-webui": "Open WebUI", "librechat": "LibreChat"}
@@ -98,7 +98,7 @@ _NAMES: Final = (*TOOLS, *GATEWAY_TOOLS)
 @click.argument("tool", type=click.Choice(_NAMES))
 @click.option("--remove", is_flag=True, help="Undo it: remove the entry, or revoke the key.")
 @click.option("--project", is_flag=True, help="Only for the project in this folder, in a file of its own.")
-@click.option("--print", "only_print", is_flag=True, help="Only show it; write nothing.")
+@click.option("--print", "only_print", is_flag=True, help="Show the change, and write nothing.")
 @click.option("--for-user", default="me", show_default=True, help="Whose memory the tool uses.")
 @click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 @for_store

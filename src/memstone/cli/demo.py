@@ -292,14 +292,14 @@ def _close_curtain(counts: dict[str, Any], db: str | None) -> None:
 def _learn_facts(stage: Stage) -> None:
     stage.step(
         "Monday and Tuesday: Memstone learns facts from conversations",
-        "Every word is kept, as turns. Of what the users state, facts are made; a question states nothing, and what is "
-        "known already is not stored twice.",
+        "Memstone stores every word, as turns, and learns facts from what the users state. A question states nothing, "
+        "and a known fact is not stored twice.",
     )
     _add_statements(stage, BEGINNING)
 
 
 def _add_statements(stage: Stage, messages: Sequence[DemoMessage]) -> list[dict[str, Any]]:
-    """Say things one after the other, the first call shown; gives what became of their facts."""
+    """Say things one after the other, the first call shown; return what became of their facts."""
     rows: list[list[object]] = []
     changes: list[dict[str, Any]] = []
     for number, message in enumerate(messages):
@@ -339,8 +339,8 @@ def _search_memories(stage: Stage) -> None:
 def _change_mind(stage: Stage) -> None:
     stage.step(
         "Thursday: facts change",
-        "What is said later changes what it contradicts: the same memory, its old version kept. It takes the place "
-        "of a memory where nothing else is lost, and is put behind one that says more.",
+        "A later statement changes the memory that it contradicts; the old version stays in the history. If the memory "
+        "says more than what has changed, the new statement is appended to it.",
     )
     changes = _add_statements(stage, NEWS)
     _show_history(stage, changes[-1]["id"])

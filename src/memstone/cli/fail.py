@@ -74,7 +74,7 @@ def _exit_code(error: MemstoneError) -> int:
 
 
 def _cli_hint(error: MemstoneError) -> str:
-    """Return the error's own hint, in the words of the command line where it speaks of Python."""
+    """Return the error's own hint, in the words of the command line where it mentions Python."""
     if isinstance(error, ScopeError) and error.message == NO_SCOPE:
         more = ", or --everybody" if "everybody" in error.hint else ""
         return f"say whose memory to use: --user, --agent or --run{more}"

@@ -105,7 +105,7 @@ _RESTORE_HINT: Final = (
 
 
 _FORMAT: Final = "The format of FILE, if it is not recognised: " + ", ".join(FORMATS[1:]) + "."
-_SPEAKS_FOR_USER: Final = "Whether the data is about --user and theirs: then its facts need no approval."
+_SPEAKS_FOR_USER: Final = "Whether the data is about --user and belongs to them; its facts then need no approval."
 _RESTORE: Final = "FILE is a Memstone export: restore it with ids and history."
 _AS_NEW: Final = "FILE is a Memstone export: add its active facts as new memories."
 

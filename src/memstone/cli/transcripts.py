@@ -236,7 +236,7 @@ def read_export_records(lines: Iterable[InputLine]) -> Iterator[dict[str, Any]]:
 def items_from_lines(
     lines: Iterable[InputLine], scope: Mapping[str, str | None], tally: LineCounts
 ) -> Iterator[TranscriptCall]:
-    """Yield what plain lines ask to remember; the scope stands in where a line names nobody."""
+    """Yield what plain lines ask to remember; the scope is in where a line names nobody."""
     for line in lines:
         if line.error:
             tally.fail(line.number, line.error.as_dict())
@@ -267,7 +267,7 @@ def _pop_first(rest: dict[str, Any], names: tuple[str, ...]) -> Any:
 def exported_items(
     lines: Iterable[InputLine], scope: Mapping[str, str | None], tally: LineCounts
 ) -> Iterator[TranscriptCall]:
-    """Yield what the live facts of an export say, each for everybody who saw it, as if it were said anew.
+    """Yield what the live facts of an export say, each for everybody who saw it, as if it were said again.
 
     What was said word for word, episodes and who somebody is are no facts and would only look like some: they are
     counted, and so is what somebody has disabled or has not approved.

@@ -102,7 +102,7 @@ Owner: TypeAlias = tuple[str, str]
 """A user and an agent: what belongs to two of them is never mixed."""
 
 LASTING: Final = frozenset({Kind.OVERRIDE, Kind.NARRATIVE})
-"""Kinds that a person wrote, or that are made anew: no pass touches them."""
+"""Kinds that a person wrote, or that are made again: no pass touches them."""
 
 _TIMES: Final = 100
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -231,12 +231,12 @@ def _in_order(one: str, other: str) -> bool:
     return [word for word in words if word in shared] == [word for word in again if word in shared]
 
 
-# --- what keeps being spoken of ---------------------------------------------------------------------------------------
+# --- what keeps being mentioned ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """A fact that episodes speak of, and when each of them took place, oldest first."""
+    """A fact that episodes mention, and when each of them took place, oldest first."""
 
     fact: Record
     times: tuple[Instant, ...]
@@ -248,7 +248,7 @@ class Promotion:
     def strengthen_fact(self, amount: int, policy: Upkeep) -> Record:
         """Return the fact with what it has earned beyond ``given``, as of the episode that earned it last.
 
-        Being spoken of again is being told again: it is as strong as it ever was, and stronger by the boost.
+        Being mentioned again is being told again: it is as strong as it ever was, and stronger by the boost.
         """
         steps = self.steps(policy)
         at = self.times[steps * policy.promote_at - 1]
@@ -260,7 +260,7 @@ class Promotion:
 def find_promotions(
     facts: Sequence[Record], episodes: Sequence[Record], policy: Upkeep, since: Instant
 ) -> list[Promotion]:
-    """Return the facts of an owner that enough of its episodes since some day speak of."""
+    """Return the facts of an owner that enough of its episodes since some day mention."""
     recent = [_EpisodeContent.of(episode, since) for episode in episodes]
     found = []
     for fact in facts:

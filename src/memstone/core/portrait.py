@@ -36,7 +36,7 @@ def is_identity_grade(category: str, salience: float, subject: str, polarity: in
 
 
 def inputs_of(lines: Iterable[PortraitFact]) -> str:
-    """Return what a text about the user was made from, as one hash: it is made anew only when this changes."""
+    """Return what a text about the user was made from, as one hash: it is made again only when this changes."""
     text = "\n".join(sorted(f"{line.id}:{line.version}" for line in lines))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -95,7 +95,7 @@ def _as_sentence(text: str) -> str:
 
 
 def is_within_budget(text: str, tokens: int) -> bool:
-    """Return whether a text is short enough to stand in every prompt."""
+    """Return whether a text is short enough to be in every prompt."""
     return estimate_tokens(text) <= tokens
 
 

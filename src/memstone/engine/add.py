@@ -1,10 +1,10 @@
 """``add``: one call from request to answer. Read this first to see how memories are written.
 
-A request is let in unless memory is paused or full (``access/``). With ``infer=False`` its messages are stored as they
-are: drafted, embedded, committed. Else it is learned from: messages become turns, facts are extracted from them,
-embedded, compared with what is known, decided upon and committed in one transaction with the turns
-(``learn_and_log_cost``); where memory forms later, the turns are stored and wait in the inbox. No transaction is
-open while a model works.
+First, ``access/`` checks whether memory is paused or full. With ``infer=False``, messages are stored as they are: they
+become drafts, are embedded and committed. Otherwise Memstone learns from them (``learn_and_log_cost``): messages
+become turns, facts are extracted, embedded and compared with known memories, and the decisions are committed in one
+transaction with the turns. If learning runs in the background, the turns are stored and queued. No transaction is open
+while a model works.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 async def add(runtime: Runtime, request: AddRequest) -> AddResult:
-    """Store what one request says, or learn from it."""
+    """Store the messages of a request, or learn from them."""
     return await (learn_messages(runtime, request) if request.infer else store_messages(runtime, request))
 
 
@@ -55,7 +55,7 @@ async def store_messages(runtime: Runtime, request: AddRequest) -> AddResult:
 
 
 async def retry_waiting(runtime: Runtime, drafts: Sequence[Draft]) -> None:
-    """Try again what waits for these people, if anything does and nobody works in the background."""
+    """Retry what is queued for the owners of these drafts, unless a worker does it."""
     if runtime.policy.formation.mode == "inline" and await runtime.waiting.anything(runtime):
         from memstone.engine.background.flush import learn_waiting
 
@@ -65,7 +65,7 @@ async def retry_waiting(runtime: Runtime, drafts: Sequence[Draft]) -> None:
 
 
 def _raise_first_failure(prepared: PreparedDrafts) -> None:
-    """Raise for the first text that could not be embedded: a strict caller is told before anything is written."""
+    """Raise the error of the first text that could not be embedded, for ``strict``."""
     for outcome in prepared.failed:
         if outcome.error is not None:
             raise outcome.error
@@ -75,7 +75,7 @@ def _raise_first_failure(prepared: PreparedDrafts) -> None:
 
 
 async def learn_messages(runtime: Runtime, request: AddRequest) -> AddResult:
-    """Learn from a request, unless nothing is learned from whoever speaks."""
+    """Learn from a request, unless learning is off for the speaker."""
     counters = runtime.worker_state.counters
     if runtime.policy.formation.mode != "inline":
         counters.attempt(runtime.now())
@@ -86,7 +86,7 @@ async def learn_messages(runtime: Runtime, request: AddRequest) -> AddResult:
 
 
 async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
-    """Learn from what one request says, now or later; what is said is stored either way."""
+    """Learn from a request now, or queue it; its turns are stored in any case."""
     # What learns takes longer to load than all the rest, so it is loaded when it is first needed.
     from memstone.engine.background.model_cost import learn_and_log_cost
     from memstone.engine.learn.intake import read_conversation
@@ -152,7 +152,7 @@ def _learned_answer(learned: LearnResult, warnings: Sequence[str]) -> AddResult:
 
 
 def answer_of(outcomes: Sequence[Outcome], warnings: Sequence[str]) -> AddResult:
-    """Return results, and whether all was stored (``ok``), some (``partial``) or none yet (``deferred``), and why."""
+    """Build the answer, with the status ``ok``, ``partial`` or ``deferred``, and the reason."""
     waiting = [results.format_deferred(one, one.error) for one in outcomes if one.error is not None]
     answer: AddResult = {
         "results": [results.format_change(outcome) for outcome in outcomes if outcome.error is None],

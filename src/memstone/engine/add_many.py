@@ -56,7 +56,7 @@ async def add_many(runtime: Runtime, items: Sequence[Mapping[str, Any]], idempot
 def _without_strict(
     drafted: Sequence[CheckedAddRequest | AddResult], prepared: PreparedDrafts
 ) -> list[CheckedAddRequest | AddResult]:
-    """Return the items, with the error in the place of strict ones of which something could not be embedded."""
+    """Return the items, with the error in place of strict ones of which something could not be embedded."""
     errors = {outcome.draft.item: outcome.error for outcome in prepared.failed}
     gone: set[int] = set()
 

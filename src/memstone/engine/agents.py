@@ -111,7 +111,7 @@ async def delete_agent(runtime: Runtime, agent_id: Any) -> AgentDeletion:
     scope = Scope(runtime.tenant_id, agent_id=wanted)
     left = await leave_to_users(runtime, wanted, partial(_of_the_user, now=now, rules=runtime.language.identity))
     deleted = (await delete_all(runtime, {"agent_id": wanted}, None))["deleted"]
-    deleted -= left if runtime.dry_run else 0  # nothing was handed over, so it was counted
+    deleted -= left if runtime.dry_run else 0  # nothing was passed, so it was counted
 
     async def work(tx: Tx) -> bool:
         await tx.preferences.drop(runtime.tenant_id, scope_key("agent", wanted), None, now)

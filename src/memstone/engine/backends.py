@@ -40,7 +40,7 @@ class ProviderKeys(dict[str, str]):
         self.unreadable: dict[str, str] = dict(unreadable)
 
     def replaced_by(self, values: Mapping[str, str]) -> ProviderKeys:
-        """Return the same with other keys in the place of some; '' takes one away."""
+        """Return the same with other keys in place of some; '' takes one away."""
         there = {name: one for name, one in {**self, **values}.items() if one}
         return ProviderKeys(there, {name: one for name, one in self.unreadable.items() if name not in values})
 

@@ -144,7 +144,7 @@ async def browse_memories(runtime: Runtime, request: BrowseRequest) -> BrowsePag
 async def _read_page(
     tx: Tx, request: BrowseRequest, scope: Scope, where: Where, order: BrowseOrder, limit: int
 ) -> list[FoundMemory]:
-    """Read a page: by the index of words where one was typed and all that is asked for stands in it."""
+    """Read a page: by the index of words where one was typed and all that is asked for is in it."""
     patterns = word_patterns(request.q)
     if patterns and order.column == "seq" and set(request.statuses) <= INDEXED:
         return await tx.browse.match(where, patterns, scope_tokens(scope), order, limit)

@@ -144,7 +144,7 @@ def _held_at(moment: Instant, statuses: Sequence[str]) -> Where:
 
 
 async def _by_search(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[FoundMemory, float | None, str]]:
-    """Return what a search finds among what stands in the indexes."""
+    """Return what a search finds among what is in the indexes."""
     statuses = [status for status in asked.statuses if status in INDEXED]
     if not statuses:
         return []

@@ -1,10 +1,10 @@
 """``context``: one call from request to answer. Read this first to see what a model is shown.
 
 The request is checked (``recall/context_query.py``). A block that was made for the same question a few seconds ago is
-given again, unless anything was written (``recall/block_key.py``). Else the gate says which part of the memory the
-message asks for (``recall/gate.py``), that part is searched (``recall/block_hits.py``), what a block can be made of is
-read in one transaction (``recall/surface.py``), and lines are chosen within the budget (``core/prompt/planner.py``).
-What was chosen and why becomes a receipt (``recall/receipts.py``).
+returned again, unless something was written (``recall/block_key.py``). Otherwise the gate decides which part of the
+memory the message asks for (``recall/gate.py``), that part is searched (``recall/block_hits.py``), everything that may
+be shown is read in one transaction (``recall/surface.py``), and lines are selected within the budget
+(``core/prompt/planner.py``). The receipt records what was selected and why (``recall/receipts.py``).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from memstone.trace import log_event
 
 
 async def build_context(runtime: Runtime, request: ContextRequest) -> ContextPack:
-    """Return what to put into a prompt for a query, within a budget; nothing when there is nothing to say."""
+    """Return what to put into a prompt for a query, within a budget; empty if memory does not help."""
     pack, account = await build_context_pack(runtime, request)
     return pack if account is None else cache_block(account, await record_account(account))
 
 
 async def build_context_pack(runtime: Runtime, request: ContextRequest) -> tuple[ContextPack, BlockRecord | None]:
-    """Return the same, and what is still to be kept of it, unless nothing is or the block was given before."""
+    """Return the pack, and the record for its receipt unless there is none to store."""
     asked = validate_context(runtime, request)
     if reason := _reason_for_nothing(runtime, asked):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
@@ -55,7 +55,7 @@ async def build_context_pack(runtime: Runtime, request: ContextRequest) -> tuple
 
 
 async def preview_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material, BlockPlan, str]:
-    """Return what there is to choose from, what a chat would be given, and how its model reads it; write nothing."""
+    """Return candidates, the block and how a model reads it, without writing anything."""
     if reason := _reason_for_nothing(runtime, asked):
         asked.gate = GateDecision(Route.NONE, reason)
         return Material([], [], None, {}), BlockPlan(), ""
@@ -64,19 +64,19 @@ async def preview_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material
 
 
 def chat_scope(runtime: Runtime, scope: str | None) -> str | None:
-    """Return how far a chat looks whose request says this; what is one's own needs no word."""
+    """Return the search scope of a chat request."""
     return scope or ("global" if runtime.policy.retrieval.scope == "global" else None)
 
 
 def _reason_for_nothing(runtime: Runtime, asked: ContextQuery) -> str:
-    """Return why nothing is shown, whatever is known; '' where something may be."""
+    """Return why nothing may be shown, or '' if something may."""
     if asked.mode is GateMode.NEVER:
         return not_shown(runtime) or "memory is never shown"
     return not_shown(runtime) or ("" if asked.budget else "the budget is 0")
 
 
 def cache_block(account: BlockRecord, context_pack: ContextPack) -> ContextPack:
-    """Return a block as it is told, held for whoever asks the same again, unless something was amiss."""
+    """Return the pack, and cache it for the same question unless it is degraded."""
     runtime, asked = account.runtime, account.asked
     if account.key is not None and not context_pack.degraded:  # what is mended should show at once
         runtime.blocks.put(
@@ -86,7 +86,7 @@ def cache_block(account: BlockRecord, context_pack: ContextPack) -> ContextPack:
 
 
 async def _embed_query(runtime: Runtime, asked: ContextQuery) -> Runtime:
-    """Return the parts with the vector of the query, where an embedder elsewhere is all that they wait for.
+    """Return the parts with the vector of the query, if a remote embedder is all they wait for.
 
     The rest is then one unit in this process. Step by step, many chats at once would be served in turns, and all of
     them be late.
@@ -104,7 +104,7 @@ async def _embed_query(runtime: Runtime, asked: ContextQuery) -> Runtime:
 async def _look_up_block(
     runtime: Runtime, asked: ContextQuery
 ) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, BlockPlan]]:
-    """Return what a block is held under, and the block itself or what it would be made of."""
+    """Return the cache key of a block, and the cached block or the data to build it."""
     key = await cache_key(runtime, asked)
     context_pack = runtime.blocks.get(key, asked.now) if key is not None else None
     if context_pack is not None:
@@ -115,7 +115,7 @@ async def _look_up_block(
 
 
 async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material, BlockPlan]:
-    """Return the block for a checked request, and what it was chosen from; nothing is written."""
+    """Return the block for a checked request and its candidates, without writing anything."""
     asked.gate = await decide_gate(runtime, asked)
     asked.lap("gate")
     await find_block_hits(runtime, asked)
@@ -152,7 +152,7 @@ async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material
 async def _read_and_plan(
     runtime: Runtime, asked: ContextQuery, wanted: SurfacedMemories, fence: Fence
 ) -> tuple[Material, BlockPlan]:
-    """Read what a block is made of, and make it; in this process one thread does so at a time."""
+    """Read the candidates and plan the block, one at a time in this process."""
     async with runtime.io.turn() if runtime.at_hand else nullcontext():
         found = await runtime.ledger.read(partial(read_material, wanted=wanted, cache=runtime.blocks))
         if asked.stamps and found.nobody:
@@ -166,7 +166,7 @@ async def _read_and_plan(
 
 
 def _profile_tokens(runtime: Runtime, asked: ContextQuery) -> int:
-    """Return how large the profile may be; what an agent knows of everybody is nobody's profile."""
+    """Return the size of the profile; an agent without a user has none."""
     if asked.mode is not GateMode.PROFILE or not asked.scope.user_id:
         return 0
     return profile_tokens(asked.budget, runtime.policy.retrieval)

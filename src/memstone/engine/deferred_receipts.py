@@ -78,7 +78,7 @@ class LateReceipts:
             self._writer = io.spawn(self._write(io), name="memstone-receipts")
 
     async def wait_until_stored(self, io: Io, seconds: float | None = None) -> bool:
-        """Wait until what is held by now is stored or given up, so long at most; gives whether it is.
+        """Wait until what is held by now is stored or given up, so long at most; return whether it is.
 
         Nobody waits for a store that has just refused one: what they ask for is not the account of a chat.
         """

@@ -1,7 +1,6 @@
 """The engine: every method of a memory, each passed on to the module that does the work.
 
-The modules that learn, plan or scan are loaded when they are first needed, because loading their rules takes most of the
-time.
+The modules that learn, plan or scan are loaded when they are first needed, because loading their rules is slow.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ _CLOSING: Final = 10.0
 
 
 class Engine:
-    """The memory engine. Opened on first use; the same coroutines serve both faces."""
+    """The memory engine. Opened on first use; the same coroutines serve both interfaces."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime

@@ -37,7 +37,7 @@ Who: TypeAlias = tuple[str, str, str, str]
 
 
 class ScopedRequest(Protocol):
-    """What names somebody."""
+    """A request that names a scope."""
 
     @property
     def user_id(self) -> Any: ...  # noqa: D102 - the class says it
@@ -51,7 +51,7 @@ class ScopedRequest(Protocol):
 
 @dataclass(slots=True)
 class Tunings:
-    """What was resolved. Safe to share between threads: each step is one atomic dictionary operation."""
+    """Resolved policies. Safe to share between threads: each step is one atomic dictionary operation."""
 
     versions: dict[str, tuple[str, datetime]] = field(default_factory=dict)
     """By tenant: the version of its settings, and when it was last looked at."""
@@ -69,45 +69,45 @@ class Tunings:
     """How often something was stored in this process: what was read before that is not noted after it."""
 
     def fresh(self, tenant_id: str, now: datetime) -> str | None:
-        """Return the version of a tenant's settings, unless it is time to look again; a clock may also go back."""
+        """Return the version of a tenant's settings, unless it has to be read again."""
         known = self.versions.get(tenant_id)
         return known[0] if known is not None and -_NOTICED < now - known[1] < _NOTICED else None
 
     def note(self, tenant_id: str, version: str, now: datetime) -> None:
-        """Remember a version; a new one ends what was known of the tenant's agents."""
+        """Remember a version; a new one drops what is cached of the tenant's agents."""
         known = self.versions.get(tenant_id)
         if known is not None and known[0] != version:
             self.agents = {one for one in self.agents if one[0] != tenant_id}
         self.versions[tenant_id] = (version, now)
 
     def keep(self, who: Who, version: str, policy: Policy) -> None:
-        """Keep a policy; when there are too many, all are resolved again."""
+        """Cache a policy; if there are too many, drop all."""
         if len(self.policies) >= _MOST:
             self.policies.clear()
             self.made.clear()
         self.policies[who] = (version, policy)
 
     def knows(self, who: Who, version: str) -> bool:
-        """Return whether a policy was resolved at this version: not when the store could not be read."""
+        """Return whether a policy was resolved at this version."""
         policies = self.policies.get(who)
         return policies is not None and policies[0] == version
 
     def invalidate(self, tenant_id: str) -> None:
-        """Look again at once, as something was stored in this process."""
+        """Read settings again at once, because this process has changed them."""
         self.changes += 1
         self.versions.pop(tenant_id, None)
         self.agents = {one for one in self.agents if one[0] != tenant_id}
 
 
 async def apply_scope_policy(runtime: Runtime, scope: Scope) -> Runtime:
-    """Return the same parts with the policy of a scope; tuned parts may be tuned again, for somebody else."""
+    """Return the same parts with the policy of a scope."""
     version = await _settings_version(runtime)
     tuned = _with_configured_policy(runtime) if not version else await _tuned_at(runtime, scope, version)
     return apply_llm_consent(tuned)
 
 
 async def policy_for(parts: Runtime, request: ScopedRequest) -> Runtime:
-    """Do the same for whomever a request names.
+    """Return the same parts with the policy of the scope in a request.
 
     When that is wrong nobody is named, and the verb itself complains.
     """
@@ -150,7 +150,7 @@ def _policy_key(runtime: Runtime, scope: Scope) -> Who:
 
 
 async def _settings_version(runtime: Runtime) -> str:
-    """Return the version of the settings, at most a second old; '' when nothing was ever set, or it cannot be told."""
+    """Return the version of the settings, at most a second old; '' if there are none or it is unknown."""
     now, cache, tenant = runtime.clock.now(), runtime.tunings, runtime.tenant_id
     known = cache.fresh(tenant, now)
     if known is not None:
@@ -175,7 +175,7 @@ async def _read_stored_settings(tx: Tx, *, tenant_id: str, scope: Scope) -> tupl
 
 
 def resolve_policy(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Policy:
-    """Return what is configured, with what is stored under some keys over it; of two the stronger holds."""
+    """Return the configured policy with stored settings over it; the strongest key wins."""
     from memstone.core.settings.lenient import apply_values, merge_sources, parse_values, pause_ids, scope_kind
 
     if not stored:
@@ -194,7 +194,7 @@ def resolve_policy(base: Policy, stored: Mapping[str, Mapping[str, str]]) -> Pol
 
 
 def decode_values(values: Mapping[str, str]) -> dict[str, Any]:
-    """Return values as they are written; one that is no JSON is none."""
+    """Decode stored values; one that is not JSON is ignored."""
     read: dict[str, Any] = {}
     for name, value in values.items():
         with suppress(ValueError):
@@ -203,7 +203,7 @@ def decode_values(values: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _key_rank(key: str) -> int:
-    """Return the tenant's first, then the user's, then the agent's, which is the strongest."""
+    """Return the rank of a key: tenant, then user, then agent, which is the strongest."""
     return ("", "user", "agent", "run", "scope").index(key.partition(":")[0])
 
 
@@ -239,7 +239,7 @@ _HERE: Final = frozenset({"this machine", "your own function", "localhost", "::1
 
 
 def scope_named(runtime: Runtime, request: ScopedRequest) -> Scope:
-    """Return whom a request names, in its keywords or its filters; nobody when that is wrong."""
+    """Return the scope that a request names in its arguments or filters; nobody if that is invalid."""
     from memstone.core.checks.filters import split_scope
 
     values = {name: getattr(request, name) for name in ("user_id", "agent_id", "run_id")}

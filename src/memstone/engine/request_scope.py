@@ -27,7 +27,7 @@ _MOST_NAMES: Final = 10_000
 
 
 async def admit_filters(runtime: Runtime, filters: Filters | None) -> Where | None:
-    """Return the tree of a caller's filters.
+    """Parse a caller's filters, and refuse ambiguous names of fields.
 
     Raise ``InvalidFilter`` for a bare name that is a field of memories and that no row within reach ever carried as
     metadata: whoever wrote it means the field, and would be answered from metadata that is not there.
@@ -43,7 +43,7 @@ async def admit_filters(runtime: Runtime, filters: Filters | None) -> Where | No
 
 
 async def _is_metadata(runtime: Runtime, name: str) -> bool:
-    """Return whether any row within reach, of whatever status, carries a key in its metadata.
+    """Return whether any row that the caller has access to has this metadata key.
 
     What was once carried stays so, which is why a yes is looked for once in a process.
     """
@@ -68,7 +68,7 @@ def scope_or_everybody(
     everybody: bool,
     reading: bool = False,
 ) -> Scope:
-    """Return the scope of a call that may be about one scope or about everybody, which whoever calls must say.
+    """Return the scope of a call that is about one scope or, if the caller says so, about everybody.
 
     ``inside`` is whom its filters name, ``reading`` is as in ``Parts.scope``. Whoever is meant by naming nobody need
     not be named.
@@ -104,7 +104,7 @@ def scope_in(
     *,
     reading: bool = False,
 ) -> tuple[Scope, Scope | None]:
-    """Return whose memory a call is about, and in which project; the project's own when nobody else is named."""
+    """Return the scope of a call and its project; the project's own scope if nobody else is named."""
     project = project_scope(runtime, project_id)
     if project is not None and not inside and all(value is None for value in values.values()):
         return project, None
@@ -119,7 +119,7 @@ def merged_scope(
     *,
     reading: bool = False,
 ) -> Scope:
-    """Return the scope of a call that must name somebody, in its keywords or its filters.
+    """Return the scope of a call that must name somebody, in its arguments or its filters.
 
     ``rest`` is what the filters ask beyond that: where it names several, the error says that it must be one.
     ``reading`` is as in ``Parts.scope``.
@@ -134,7 +134,7 @@ def merged_scope(
 
 
 def no_scope(rest: Where | None) -> ScopeError:
-    """Return the error for a call that names nobody; ``rest`` is what its filters ask, which may name several."""
+    """Return the error for a call that names nobody; ``rest`` is the rest of its filters."""
     several = rest is not None and names_several(rest)
     hint = "give one, as user_id=... or in filters; a list only narrows what that one sees" if several else ""
     return ScopeError(NO_SCOPE, hint=hint)
@@ -150,7 +150,7 @@ def _merge_scope_ids(values: Mapping[str, Any], inside: Mapping[str, str]) -> di
 
 
 def rename_filter_users(runtime: Runtime, where: Where | None) -> Where | None:
-    """Return a caller's filter with the user ids that its names stand for, where names are those of a key's pools."""
+    """Replace names in a filter by stored user ids, for keys with pools."""
     bounds = runtime.bounds
     return where if bounds is None or where is None else _rename_users_in_tree(bounds, where)
 
@@ -179,17 +179,17 @@ Progress: TypeAlias = Callable[[int, int], object]
 
 
 async def report_progress(progress: Progress | None, done: int, total: int) -> object:
-    """Say how far something has come, where somebody wants to know; return what they answer."""
+    """Call the progress function, if there is one, and return its answer."""
     answer = None if progress is None else progress(done, total)
     return await answer if isawaitable(answer) else answer
 
 
 @runtime_checkable
 class ByteSource(Protocol):
-    """Something open to read bytes from."""
+    """An object that can be read as bytes."""
 
     def read(self, size: int = -1, /) -> Any:
-        """Return the next bytes, so many at most."""
+        """Return at most this many of the next bytes."""
         ...
 
 
@@ -202,9 +202,9 @@ ExportLines: TypeAlias = "Iterable[Mapping[str, Any]] | AsyncIterable[Mapping[st
 
 @dataclass(slots=True)
 class ContextRequest:
-    """One call of ``context``; ``route`` does without the gate, ``as_of`` tells what would have been shown then.
+    """The arguments of ``context``; ``route`` bypasses the gate.
 
-    ``scope`` says how far is looked: ``session``, ``owner`` or ``global``. ``until`` is when whoever asks stops
+    ``scope`` says how far is looked: ``session``, ``owner`` or ``global``. ``until`` is when the caller stops
     waiting, by the monotonic clock: an embedder elsewhere must leave time for the words. ``without_search`` shows what
     needs no search, and says that the rest was not in time.
     """
@@ -225,7 +225,7 @@ class ContextRequest:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A chat whose model may call tools of its caller; ``goes_on`` when one has answered since the user spoke."""
+    """A chat whose model may call the caller's tools; ``goes_on`` if a tool has answered since the user spoke."""
 
     session: str | None
     goes_on: bool
@@ -233,7 +233,7 @@ class Loop:
 
 @dataclass(slots=True)
 class IngestRequest:
-    """One call of ``ingest``."""
+    """The arguments of ``ingest``."""
 
     turns: TranscriptInput
     user_id: Any = None

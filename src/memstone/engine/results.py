@@ -82,7 +82,7 @@ def _add_details(memory_item: MemoryItem, data: Mapping[str, Any]) -> None:
 
 
 def add_owner(memory_item: MemoryItem, owners: Mapping[str, str]) -> None:
-    """Add whose a memory is, where whoever asks did not say it."""
+    """Add whose a memory is, where the caller did not say it."""
     owner = owners.get(memory_item["id"])
     if owner:
         memory_item["shared_by"] = owner

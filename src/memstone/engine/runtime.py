@@ -47,7 +47,7 @@ _MOST: Final = 1_000
 
 
 class RetryState:
-    """Whether something waits for another try, by tenant, and whose has just been tried in vain.
+    """Whether anything waits for another try, per tenant, and for whom a try has just failed.
 
     Looked up once a minute at most while nothing waits, else told by whoever puts something off or learns from it. Safe
     to share between threads: each step is one operation on a dictionary, and a step that is lost costs a look.
@@ -58,33 +58,33 @@ class RetryState:
         self._resting: dict[Scope, tuple[float, float]] = {}
 
     def record_deferral(self, tenant_id: str) -> None:
-        """Note that something was put off."""
+        """Record that something was deferred."""
         self._anything[tenant_id] = inf
 
     def none(self, tenant_id: str) -> bool:
-        """Return whether this process knows that nothing waits."""
+        """Return whether this process knows that nothing is waiting."""
         return monotonic() < self._anything.get(tenant_id, 0.0) < inf
 
     async def anything(self, runtime: Runtime) -> bool:
-        """Return whether anything waits, as far as this process knows."""
+        """Return whether anything is waiting, as far as this process knows."""
         if self.none(runtime.tenant_id):
             return False
         return self._anything.get(runtime.tenant_id) == inf or await self.look(runtime)
 
     async def look(self, runtime: Runtime) -> bool:
-        """Ask the ledger."""
+        """Ask the ledger whether anything is waiting."""
         tenant = Scope(runtime.tenant_id)
         self._anything.pop(runtime.tenant_id, None)  # what is put off meanwhile is not forgotten
         found = bool(await runtime.ledger.peek(lambda tx: tx.signals.list_pending(tenant, 1)))
         return self._anything.setdefault(runtime.tenant_id, inf if found else monotonic() + _BELIEVED) == inf
 
     def rests(self, scope: Scope) -> bool:
-        """Return whether what waits for somebody was tried in vain a moment ago."""
+        """Return whether a retry for this owner failed a moment ago."""
         rest = self._resting.get(scope)
         return rest is not None and rest[0] > monotonic()
 
     def record_attempt(self, scope: Scope, *, in_vain: bool) -> None:
-        """Take note of another try."""
+        """Record another try."""
         if not in_vain:
             self._resting.pop(scope, None)
             return
@@ -102,18 +102,18 @@ _NOBODY: Final = nullcontext()
 
 
 class Watch:
-    """One for each memory, shared by everybody it acts for and by its worker."""
+    """The watchers of a memory, shared by its callers and its worker."""
 
     def __init__(self) -> None:
         self._observers: tuple[Observer, ...] = ()
 
     def add(self, observer: Observer) -> None:
-        """Let somebody watch from now on; who watches already is told once all the same."""
+        """Add a watcher; one that is already there is still called only once."""
         if observer not in self._observers:
             self._observers = (*self._observers, observer)
 
     def step(self, name: str) -> AbstractContextManager[None]:
-        """Tell how long what is inside takes, whatever becomes of it."""
+        """Report how long the code inside takes, even if it fails."""
         return self._time_step(name) if self._observers else _NOBODY
 
     @contextmanager
@@ -125,12 +125,12 @@ class Watch:
             self._tell(name, perf_counter() - began)
 
     def laps(self, full_text: str, ms: Mapping[str, float]) -> None:
-        """Tell of steps that were timed already, in milliseconds."""
+        """Report durations that were measured already, in milliseconds."""
         for name, took in ms.items() if self._observers else ():
             self._tell(f"{full_text}.{name}", took / 1_000)
 
     def record_gate(self, route: str) -> None:
-        """Tell where the gate has sent a message."""
+        """Report which part of the memory the gate chose."""
         for one in self._observers:
             one.record_gate(route)
 
@@ -147,7 +147,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The ports and policy every step works with."""
+    """The ports and the policy that every step works with."""
 
     ledger: Ledger
     index: VectorIndex
@@ -206,32 +206,32 @@ class Runtime:
 
     @property
     def at_hand(self) -> bool:
-        """Whether what is held waits for nothing outside this process."""
+        """Whether the ledger and the indexes are in this process."""
         return self.ledger.in_process and self.index.in_process and self.graph is None
 
     @property
     def alone(self) -> bool:
-        """Whether reading and embedding wait for nothing outside this process."""
+        """Whether reading and embedding need nothing outside this process."""
         return self.at_hand and self.embedding.in_process and self.reranker is None
 
     async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine that only reads and embeds: as one unit, where nothing of that leaves this process."""
+        """Run a coroutine that only reads and embeds as one unit, if it needs nothing outside this process."""
         with one_look():
             return await (self.io.together(work) if self.alone else work())
 
     @property
     def reader(self) -> PairReader | None:
-        """What reads two texts together: the embedder, where its model was fitted to it."""
+        """The reader of pairs of texts: the embedder, if its model was fitted for it."""
         embedder = self.embedding.embedder
         return embedder if isinstance(embedder, PairReader) else None
 
     @property
     def zone(self) -> tzinfo:
-        """Where "yesterday" is meant."""
+        """The time zone in which words such as "yesterday" are resolved."""
         return ZoneInfo(self.policy.curation.timezone)
 
     def scope(self, values: Mapping[str, object], *, reading: bool = False) -> Scope:
-        """Return the scope a caller named, within the bounds: what they name is filled in, anybody else is refused.
+        """Return the scope of a call within the bounds, or raise ``Forbidden`` for anybody else.
 
         ``reading`` is for what looks at memories only, each of which the ledger checks; see ``Bounds.narrow``.
         """
@@ -239,12 +239,12 @@ class Runtime:
         return scope if self.bounds is None else self.bounds.narrow(scope, reading=reading)
 
     def required_scope(self, values: Mapping[str, object], *, reading: bool = False) -> Scope:
-        """Return the same where somebody must be named: whoever is meant by naming nobody, or else ``ScopeError``."""
+        """Return the scope of a call that must be about somebody, or raise ``ScopeError``."""
         scope = self.scope(values, reading=reading)
         return replace(scope, user_id=self.unnamed) if scope.is_open and self.unnamed else scope.require_owner()
 
     def of(self, tenant_id: str) -> Runtime:
-        """Return the same for another tenant; a model that is shared out counts for each by itself."""
+        """Return the same runtime for another tenant; a shared model counts for each tenant."""
         if tenant_id == self.tenant_id:
             return self
         model = self.withheld_llm or self.llm
@@ -253,7 +253,9 @@ class Runtime:
         if self.graph is not None:
             self.graph.watch(tenant_id)
         ledger = self.ledger.of(tenant_id)
-        return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, withheld_llm=None, embedding=embedding, at_home=False)
+        return replace(
+            self, tenant_id=tenant_id, ledger=ledger, llm=llm, withheld_llm=None, embedding=embedding, at_home=False
+        )
 
     def now(self) -> Instant:
         """Return the current time as canonical text."""

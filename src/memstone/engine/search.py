@@ -1,9 +1,9 @@
 """``search``: one call from request to answer. Read this first to see how memories are found.
 
-The request is checked (``search_request``). ``find_hits`` (``recall/hits.py``) then understands the question, asks the
-channels (words, vectors, names; ``recall/retrieve.py``), fuses what they found into one order (``core/ranking``),
-compares the best word by word, and reads from the ledger what may be seen: indexes may lag, the ledger has the last
-word. What is found of a fact and of the turn that it comes from becomes one result (``recall/provenance.py``).
+The request is checked (``search_request``). Then ``find_hits`` (``recall/hits.py``) reads the question, asks the
+channels (words, vectors, names; ``recall/retrieve.py``), combines their results into one ranking (``core/ranking``),
+compares the best ones word by word, and reads from the ledger what may be seen, because indexes may lag behind. If a
+fact and its turn are both found, they become one result (``recall/provenance.py``).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def search_memories(runtime: Runtime, request: SearchRequest) -> SearchResults:
-    """Return the memories nearest to a query, best first."""
+    """Return the memories that match a query, best first."""
     wanted = validate_search(runtime, request)
     return await runtime.together(lambda: _answer_search(runtime, wanted))
 

@@ -53,7 +53,7 @@ async def get_settings(parts: Runtime, values: Mapping[str, Any], names: str = "
 
 
 async def set_settings(runtime: Runtime, values: Mapping[str, Any], arguments: Mapping[str, Any]) -> SettingsChange:
-    """Store values, all or none; gives them in the form in which they hold."""
+    """Store values, all or none; return them in the form in which they hold."""
     key = _settings_key(runtime, arguments)
     made = to_native(values)
     _validate_settings(runtime, made, key)

@@ -186,7 +186,7 @@ async def compare_vectors(runtime: Runtime, *, repair: bool) -> VectorStoreCheck
 
 
 async def refresh_vectors(runtime: Runtime) -> RefreshResult:
-    """Make every vector anew, in place: what has one keeps it until the new one is there."""
+    """Make every vector again, in place: what has one keeps it until the new one is there."""
     if runtime.bounds is not None:
         raise Forbidden("this key cannot reindex", hint="use a key for the whole tenant")
     if not runtime.embedding.on:

@@ -1,6 +1,6 @@
 """The vector service: memories with the callers' own vectors.
 
-They stand in a space of their own for each dimension, ``external:<dim>``, beside that of the embedder and never mixed
+They are in a space of their own for each dimension, ``external:<dim>``, beside that of the embedder and never mixed
 with it. In everything else they are memories: who holds them is a link, what is done to them is an event, and what they
 say is found by its words, too. One that says nothing is kept as disabled: it is found by its vector and by nothing
 else, for a model cannot do anything with it.
@@ -247,7 +247,7 @@ async def _list_spaces(runtime: Runtime, dim: int) -> list[Space]:
 
 
 async def _active_space(runtime: Runtime, tx: Tx) -> Space | None:
-    """Return the space of the embedder, once something stands in it."""
+    """Return the space of the embedder, once something is in it."""
     known = await tx.indexes.all(runtime.tenant_id)
     return next((Space(info.signature, info.dim) for info in known if info.state == "active"), None)
 
@@ -357,7 +357,7 @@ async def _remove_vector(
     reason: str | None,
     elsewhere: Sequence[str] = (),
 ) -> Literal["DELETE", "UNLINK"] | None:
-    """Take a vector from whoever holds it in a scope; gives the last event, or None where nobody does."""
+    """Take a vector from whoever holds it in a scope; return the last event, or None where nobody does."""
     event: Literal["DELETE", "UNLINK"] | None = None
     for stored in dict.fromkeys([*ids_of(runtime.bounds, own), *elsewhere]):
         record = await tx.memories.current(runtime.tenant_id, stored)

@@ -72,7 +72,7 @@ class WorkerState:
         """What the worker's last check of the store found."""
 
         self.compaction: BackgroundHandle | None = None
-        """Waits until it is quiet, to write the file of the store anew."""
+        """Waits until it is quiet, to write the file of the store again."""
 
         self.stopping: bool = False
         self.worker: BackgroundHandle | None = None

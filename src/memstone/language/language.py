@@ -26,7 +26,7 @@ from memstone.model.query import SpeakerQuestion
 
 
 class Language(Protocol):
-    """One language; cheap to make: what it takes to read is loaded when it is first asked."""
+    """A language, by subject; a subject loads its modules when it is first used."""
 
     @property
     def code(self) -> str:
@@ -50,7 +50,7 @@ class Language(Protocol):
 
     @property
     def dates(self) -> DateReader:
-        """Which times texts speak of."""
+        """Which times texts mention."""
         ...
 
     @property
@@ -92,12 +92,12 @@ class Language(Protocol):
         ...
 
     def reads_surely(self, text: str, /) -> bool:
-        """Return whether a text is in this language, and no common word of another stands in it."""
+        """Return whether a text is in this language, and no common word of another is in it."""
         ...
 
 
 class FactReader(Protocol):
-    """What messages state and ask for."""
+    """Reads what messages state and ask for."""
 
     def read(
         self,
@@ -116,7 +116,7 @@ class FactReader(Protocol):
         ...
 
     def read_requests(self, message: str, speaker: str = "", /) -> list[Candidate]:
-        """Return what a user asks for in so many words: to remember, to forget, how to be answered."""
+        """Return what a user asks for explicitly: to remember, to forget, how to be answered."""
         ...
 
     def read_restatements(self, message: str, /) -> list[RestatedSentence]:
@@ -145,7 +145,7 @@ class FactReader(Protocol):
 
 
 class ChangeRules(Protocol):
-    """What a statement does to what is known. Statements are sentences about "User", or quotations."""
+    """Decides what a statement does to known memories. Statements are sentences about "User", or quotations."""
 
     def decide(self, new: New, known: Sequence[KnownMemory], /) -> Decision:
         """Return what a statement does to the memories near it."""
@@ -229,10 +229,10 @@ class NameReader(Protocol):
 
 
 class DateReader(Protocol):
-    """Which times texts speak of, seen from when they were said."""
+    """Which times texts mention, seen from when they were said."""
 
     def find(self, text: str, said_at: datetime, zone: tzinfo, /) -> list[TimeRef]:
-        """Return the times a text speaks of, in order; days are those of ``zone``."""
+        """Return the times a text mentions, in order; days are those of ``zone``."""
         ...
 
     def list_words(self, refs: Iterable[TimeRef], /) -> str:
@@ -358,7 +358,7 @@ class TextGuard(Protocol):
         ...
 
     def hands_over(self, text: str, /) -> bool:
-        """Return whether others speak in a message, or something is handed over in it to work on."""
+        """Return whether others speak in a message, or something is passed on in it to work on."""
         ...
 
     def is_quoted(self, text: str, start: int, end: int, /) -> bool:

@@ -15,7 +15,7 @@ from memstone.model.scope import DEFAULT_TENANT, EVERYBODY, NO_SCOPE, Scope
 
 
 class Verb(StrEnum):
-    """What a key may do; each holds the ones before it."""
+    """The permissions of a key; each includes the ones before it."""
 
     READ = "read"
     WRITE = "write"
@@ -27,7 +27,7 @@ ALL_VERBS: Final = tuple(Verb)
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """Whom a key stands for: one user, what one agent holds, or ('' and '') whoever its other rights let it reach.
+    """Whom a key is about: one user, the data of one agent, or ('' and '') whomever its other permissions allow.
 
     With ``may_assert_user`` the holder is trusted to say for whom it asks, as a web application does for the people who
     have logged in to it. Without, and without the verb ``admin``, a key reaches its own pools.
@@ -63,7 +63,7 @@ class ApiKey:
 
 
 class Role(StrEnum):
-    """What somebody may do; each holds the ones before it."""
+    """The role of an account; each includes the ones before it."""
 
     VIEWER = "viewer"
     EDITOR = "editor"
@@ -97,7 +97,7 @@ class Account:
 
     @property
     def subjects(self) -> Subjects:
-        """Whom it reaches: anybody it names, one user, or what is its own with one agent."""
+        """Whom the key has access to: everybody it names, one user, or its own pools with one agent."""
         return Subjects(self.user_id, self.agent_id, may_assert_user=not (self.user_id or self.agent_id))
 
 
@@ -156,7 +156,7 @@ class Users(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The users, and where they are set the one user and the one agent, that a caller reaches.
+    """What a caller has access to: which users, and if set, the one user and the one agent.
 
     ``key_id`` is the caller's key, for its own pools. ``unnamed`` is the user whom a request means that names nobody;
     '' where it has to name somebody.
@@ -171,17 +171,17 @@ class Bounds:
 
     @property
     def is_open(self) -> bool:
-        """Whether the whole tenant is reached."""
+        """Whether the caller has access to the whole tenant."""
         return self.users is Users.ALL and not (self.user_id or self.agent_id)
 
     @property
     def is_everyone(self) -> bool:
-        """Whether every person of the tenant is reached, with every agent."""
+        """Whether the caller has access to every person of the tenant, with every agent."""
         return self.users is not Users.POOLS and not (self.user_id or self.agent_id)
 
     @property
     def name(self) -> str:
-        """A name for all who reach the same; '' for who reaches every person."""
+        """A name that is equal for all callers with the same access; '' for access to every person."""
         key = self.key_id if self.users is Users.POOLS else ""
         return f"{key}/{self.user_id}/{self.agent_id}" if key or self.user_id or self.agent_id else ""
 
@@ -227,7 +227,7 @@ class Bounds:
         return self.unnamed if is_open else ""
 
     def for_user(self, name: str) -> Bounds:
-        """Return the bounds of a request that names a person; raise ``Forbidden`` if that person is not reached."""
+        """Return the bounds of a request that names a person; raise ``Forbidden`` without access to that person."""
         named = clean_id(name, "user_id")
         if named == EVERYBODY or named.startswith(POOLS):
             raise reserved_name_error(named)
@@ -235,23 +235,23 @@ class Bounds:
         return replace(self, user_id=scope.user_id, unnamed="")
 
     def name_of(self, user_id: str) -> str | None:
-        """Return what the caller calls a user: a pool of its own key by the name it stands for, or None."""
+        """Return the caller's name for a user id: for a pool of its own key the name in it, or None."""
         if self.users is not Users.POOLS or not self.holds_user(user_id):
             return user_id or None
         return user_id.removeprefix(self.own_pool).removeprefix(":") or None
 
     def rename(self, named: str) -> str:
-        """Return the user id behind a name that stands in a filter; one that is not reached stays as it is."""
+        """Return the user id for a name in a filter; an id without access stays as it is."""
         if self.users is not Users.POOLS or isinstance(named, PoolId):
             return named
         return pool_id(self.key_id, named)
 
     def holds(self, scope: Scope) -> bool:
-        """Return whether what belongs to a scope is reached."""
+        """Return whether the caller has access to a scope."""
         return self.holds_user(scope.user_id) and self.agent_id in ("", scope.agent_id)
 
     def holds_user(self, user_id: str) -> bool:
-        """Return whether a user is reached, by the id under which memories are stored."""
+        """Return whether the caller has access to a stored user id."""
         if self.user_id:
             return user_id == self.user_id
         if self.users is Users.ALL:

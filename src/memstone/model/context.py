@@ -30,7 +30,7 @@ NO_GATE: Final = GateDecision(Route.NONE, "")
 
 @dataclass(frozen=True, slots=True)
 class ContextSection:
-    """One part of a block: its name, its heading, and what stands under it."""
+    """A section of a block: its name, its heading, and its lines."""
 
     name: str
     heading: str
@@ -69,7 +69,7 @@ class Citation:
 class SelectedMemory:
     """A memory that is shown, and what it costs.
 
-    What stands in the profile is shown whatever is asked, so that showing it does not count as a use.
+    What is in the profile is shown whatever is asked, so that showing it does not count as a use.
     """
 
     id: str
@@ -98,7 +98,7 @@ class OmittedMemory:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The account of one block. It names memories by their ids and never holds their text.
+    """The record of one block. It names memories by id and never contains their text.
 
     ``query`` is what was asked, with secrets masked. ``ms`` says how long each step took. ``degraded`` says which part
     of a search could not be used, and why.
@@ -232,7 +232,7 @@ def _expand_dropped(run: Mapping[str, str] | Sequence[Any]) -> Iterable[OmittedM
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Something to do, or a date, on a day; ``id`` is the memory that tells it."""
+    """A task or a date on a day; ``id`` is the memory that states it."""
 
     id: str
     text: str

@@ -69,7 +69,7 @@ class GateDecision:
 
 
 DEPENDS_ON_WHO_ASKS: Final = "depends on who asks"
-"""The reason for a question whose answer depends on the user, whatever it speaks of: "what shall I cook tonight?"."""
+"""The reason for a question whose answer depends on the user, whatever it mentions: "what shall I cook tonight?"."""
 
 ASKS_HOW_IT_WENT: Final = "asks how something went"
-"""The reason for a short question that names nothing: it is about what was spoken of last."""
+"""The reason for a short question that names nothing: it is about what was mentioned last."""

@@ -40,13 +40,13 @@ class Digest:
 
     @classmethod
     def of(cls, summary: str, lists: Mapping[str, Any], salience: float) -> Digest:
-        """Return a digest from lists as a memory holds them."""
+        """Return a digest from the lists in a memory."""
         topics, entities, decisions, items = (tuple(map(str, lists.get(name) or ())) for name in LISTS)
         return cls(summary, topics, entities, decisions, items, salience)
 
     @property
     def lists(self) -> dict[str, list[str]]:
-        """The lists as a memory holds them."""
+        """The lists as a memory stores them."""
         return {name: list(getattr(self, name)) for name in LISTS}
 
 

@@ -58,7 +58,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events are meant: what a source did, what was done since a time; None is no matter which.
+    """A filter for events: by source, and since a time; None means any.
 
     A source is an actor, a job, or the means by which a memory was learned (``Record.source``).
     """

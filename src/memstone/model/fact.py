@@ -12,7 +12,7 @@ from memstone.model.policy import OwnSlot
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A sentence and where it stands."""
+    """A sentence and where it is."""
 
     text: str
     start: int
@@ -21,7 +21,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One fact a message may hold. ``start`` and ``end`` say where its evidence stands in the message."""
+    """One fact a message may hold. ``start`` and ``end`` say where its evidence is in the message."""
 
     text: str
     kind: str
@@ -58,7 +58,7 @@ class CuratedFacts:
 
 @dataclass(frozen=True, slots=True)
 class RestatedSentence:
-    """A sentence of the assistant as the user would say it, and where it stands; ``agreed`` when both decided it."""
+    """A sentence of the assistant as the user would say it, and where it is; ``agreed`` when both decided it."""
 
     text: str
     start: int

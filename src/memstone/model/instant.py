@@ -21,7 +21,7 @@ _WIDTH: Final = len("2026-05-07T09:30:00.000000")
 
 
 def to_instant(moment: datetime) -> Instant:
-    """Return the canonical text of a datetime; a naive one is taken as UTC."""
+    """Return the canonical text of a datetime; one without a time zone means UTC."""
     utc = moment if moment.tzinfo is UTC or moment.tzinfo is None else moment.astimezone(UTC)
     return utc.isoformat(timespec="microseconds")[:_WIDTH] + "Z"
 

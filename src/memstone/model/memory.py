@@ -57,7 +57,7 @@ class Origin(StrEnum):
 
 
 INDEXED = frozenset({Status.ACTIVE, Status.DISABLED, Status.QUARANTINED})
-"""The statuses whose rows stand in the full text and in the vector index."""
+"""The statuses whose rows are in the full text and in the vector index."""
 
 
 @dataclass(slots=True)
@@ -95,7 +95,7 @@ class Record:
 
     @property
     def doubtful(self) -> bool:
-        """Whether it was stored although the conversation does not bear it out; ``data["doubt"]`` says why."""
+        """Whether it was stored although the conversation does not support it; ``data["doubt"]`` says why."""
         return bool(self.data.get("doubt"))
 
 
@@ -127,7 +127,7 @@ class FoundMemory:
 
 @dataclass(slots=True)
 class TextDoc:
-    """What the full text holds of a memory: analysed words, separated by blanks."""
+    """The full-text entry of a memory: analysed words, separated by spaces."""
 
     body: str
     key: str = ""
@@ -136,7 +136,7 @@ class TextDoc:
     scope: str = ""
 
 
-# --- people, places and things that memories speak of, and how they are related ---------------------------------------
+# --- people, places and things that memories mention, and how they are related ---------------------------------------
 
 
 USER: Final = "user"

@@ -69,7 +69,7 @@ _CLAUSE_WORDS: Final = 3
 
 
 def question_share(text: str) -> float:
-    """Return the share of a text's characters that stand in sentences ending with a question mark."""
+    """Return the share of a text's characters that are in sentences ending with a question mark."""
     asked, start = 0, 0
     for at, char in enumerate(text):
         if char in ".!?\n":

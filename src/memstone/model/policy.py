@@ -207,7 +207,7 @@ class Upkeep:
     ``retain_days`` is how long a layer is kept at all (a layer that is not named: for ever). ``evict`` puts aside facts
     whose effective salience fell under ``salience_floor`` and that nobody used for ``idle_days``. ``merge_episodes``
     and ``merge_facts`` are how alike two must be to become one (0: never). What ``promote_at`` episodes of the last
-    ``promote_days`` speak of gains ``promote_boost``. ``ttl`` drops kinds that were not used for so many days, unless
+    ``promote_days`` mention gains ``promote_boost``. ``ttl`` drops kinds that were not used for so many days, unless
     they were used ``immune_uses`` times. ``summarize_tokens`` is how much is left as it is when old memories are
     summarised, which ``auto_summarize`` does by itself. ``keep_vectors`` keeps those of earlier embedders after a
     reindex, so that going back costs nothing.
@@ -315,7 +315,7 @@ class Policy:
 
     @property
     def instructions(self) -> str:
-        """What a language model is told besides its task: the configured words, and the user's language."""
+        """Additional instructions for a language model: the configured ones, and the user's language."""
         spoken = f"The user's language is {self.language}: write what you learn in it." if self.language else ""
         return "\n".join(part for part in (self.curation.instructions, spoken) if part)
 

@@ -19,7 +19,7 @@ from memstone.model.scope import Scope
 
 
 class Op(StrEnum):
-    """What a condition may ask. ``exists`` takes a bool: the field is there and not null."""
+    """The operators of conditions. ``exists`` takes a bool: whether the field is present and not null."""
 
     EQ = "eq"
     NE = "ne"
@@ -52,7 +52,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """Some part holds; false when there are none."""
+    """True if any part is true; false if there are none."""
 
     parts: tuple[Where, ...]
 

@@ -20,7 +20,7 @@ class Accounts(Protocol):
     """Rows of ``accounts`` and ``account_sessions``."""
 
     async def put(self, account: Account) -> None:
-        """Store an account, or put it in the place of the one with its id."""
+        """Store an account, or put it in place of the one with its id."""
         ...
 
     async def find(self, tenant_id: str, account_id: str) -> Account | None:
@@ -40,7 +40,7 @@ class Accounts(Protocol):
         ...
 
     async def remove(self, tenant_id: str, account_id: str) -> bool:
-        """Remove an account with its sessions; gives whether it was there."""
+        """Remove an account with its sessions; return whether it was there."""
         ...
 
     async def begin(self, session: LoginSession) -> None:
@@ -52,15 +52,15 @@ class Accounts(Protocol):
         ...
 
     async def turn(self, old: LoginSession, new: LoginSession) -> bool:
-        """Put a session in the place of itself as it was; gives whether it still was so."""
+        """Put a session in place of itself as it was; return whether it still was so."""
         ...
 
     async def end(self, tenant_id: str, session_id: str) -> bool:
-        """Remove a session; gives whether it was there."""
+        """Remove a session; return whether it was there."""
         ...
 
     async def end_all(self, tenant_id: str, account_id: str, but: str = "") -> int:
-        """Remove the sessions of an account, but one; gives how many."""
+        """Remove the sessions of an account, but one; return how many."""
         ...
 
     async def end_every(self) -> None:
@@ -79,7 +79,7 @@ class ApiKeys(Protocol):
     """Rows of ``api_keys``."""
 
     async def put(self, key: ApiKey) -> None:
-        """Store a key, or put it in the place of the one with its id."""
+        """Store a key, or put it in place of the one with its id."""
         ...
 
     async def find(self, key_id: str) -> ApiKey | None:
@@ -173,7 +173,7 @@ class Preferences(Protocol):
         ...
 
     async def drop(self, tenant_id: str, scope_key: str, names: Sequence[str] | None, at: Instant) -> int:
-        """Remove values (all with None) and give the settings a new version; gives how many there were."""
+        """Remove values (all with None) and give the settings a new version; return how many there were."""
         ...
 
     async def list_by_name(self, tenant_id: str, name: str, limit: int) -> list[tuple[str, str]]:

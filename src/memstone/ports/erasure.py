@@ -73,7 +73,7 @@ class Erasure(Protocol):
         ...
 
     async def drop_memories(self, subject: Subject, ids: Sequence[str]) -> dict[str, int]:
-        """Remove memories that are the subject's alone, with their history; gives rows by table.
+        """Remove memories that are the subject's alone, with their history; return rows by table.
 
         What somebody else sees by now stays.
         """
@@ -84,11 +84,11 @@ class Erasure(Protocol):
         ...
 
     async def unlink(self, subject: Subject, seqs: Sequence[int]) -> int:
-        """Remove the subject's links to versions that others see too; gives how many links."""
+        """Remove the subject's links to versions that others see too; return how many links."""
         ...
 
     async def drop_versions(self, tenant_id: str, seqs: Sequence[int]) -> dict[str, int]:
-        """Remove versions with links, words, vectors, mentions and relations; gives rows by table."""
+        """Remove versions with links, words, vectors, mentions and relations; return rows by table."""
         ...
 
     async def drop_history(self, subject: Subject, reach: SubjectVersions) -> dict[str, int]:
@@ -112,11 +112,11 @@ class Erasure(Protocol):
         ...
 
     async def rebuild(self) -> None:
-        """Make the full text anew, so that nothing in it remembers words that were taken out."""
+        """Make the full text again, so that nothing in it remembers words that were taken out."""
         ...
 
     async def merge_words(self, *, first: bool) -> bool:
-        """Do a part of the same, a short one: begin with the ``first``; gives whether there is more to do."""
+        """Do a part of the same, a short one: begin with the ``first``; return whether there is more to do."""
         ...
 
     async def count_rows(self, subject: Subject, until: Instant | None = None) -> dict[str, int]:
@@ -170,7 +170,7 @@ class Vault(Protocol):
         ...
 
     async def put_secrets(self, secrets: Sequence[tuple[str, str, StoredSecret]]) -> None:
-        """Put these in the place of all that their tenants have."""
+        """Put these in place of all that their tenants have."""
         ...
 
     async def secret(self, tenant_id: str, name: str) -> StoredSecret | None:
@@ -178,7 +178,7 @@ class Vault(Protocol):
         ...
 
     async def put_secret(self, tenant_id: str, name: str, secret: StoredSecret | None) -> None:
-        """Put a secret in the place of the one of that name; None removes it."""
+        """Put a secret in place of the one of that name; None removes it."""
         ...
 
     async def erasures(self) -> list[ErasureRecord]:

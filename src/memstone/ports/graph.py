@@ -14,7 +14,7 @@ from memstone.model.scope import Scope
 
 
 class GraphReader(Protocol):
-    """What a search asks a graph.
+    """Reads a graph for a search.
 
     The tables of the ledger (``memstone.ports.tables.Entities``) and a graph database give the same answers.
     """
@@ -24,18 +24,18 @@ class GraphReader(Protocol):
         ...
 
     async def by_role(self, tenant_id: str, pairs: Iterable[tuple[str, str]]) -> list[str]:
-        """Return the ids of entities in a relation to an entity: pairs of the relation and the target's id."""
+        """Return entities that are related to an entity: pairs of the relation and the target's id."""
         ...
 
     async def neighbours(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> list[tuple[str, EntityRow]]:
-        """Return what is one hop away, either way: an entity's id and who is next to it; at most ``most`` for each.
+        """Return entities one relation away, in either direction; at most ``most`` for each.
 
         What was related last comes first.
         """
         ...
 
     async def memories_of(self, tenant_id: str, entity_ids: Sequence[str], most: int) -> dict[str, list[int]]:
-        """Return the versions that mention each entity; of one in more than ``most`` only that many and one more."""
+        """Return the versions that mention each entity, at most ``most`` and one more."""
         ...
 
 
@@ -44,7 +44,7 @@ class GraphReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphMemory:
-    """A version of a memory as a graph holds it: its number, its id, and whom it mentions. Its text stays outside."""
+    """A version in a graph: its number, its id, and its entities. Its text is not in the graph."""
 
     seq: int
     id: str
@@ -53,7 +53,7 @@ class GraphMemory:
 
 @dataclass(frozen=True, slots=True)
 class GraphRows:
-    """What versions say, as the ledger has it."""
+    """Entities, mentions and relations of versions, from the ledger."""
 
     memories: tuple[GraphMemory, ...] = ()
     relations: tuple[RelationRow, ...] = ()
@@ -62,7 +62,7 @@ class GraphRows:
 
 @dataclass(frozen=True, slots=True)
 class GraphPage:
-    """One step of the log: from which position to which, and what to put in the place of what.
+    """One step of the log: its start, its end, and the rows to write.
 
     All that is held of ``seqs`` gives way to ``rows``. The entities in ``gone`` go with everything that is tied to
     them; those in ``rows`` are put as they are now.
@@ -77,7 +77,7 @@ class GraphPage:
 
 @dataclass(frozen=True, slots=True)
 class GraphCounts:
-    """How much there is in a graph."""
+    """Counts of a graph."""
 
     entities: int = 0
     mentions: int = 0
@@ -86,7 +86,7 @@ class GraphCounts:
 
 @dataclass(frozen=True, slots=True)
 class GraphInfo:
-    """A graph of a database: its name, how far it follows the log, and how much it holds."""
+    """A graph: its name, its position in the log, and its counts."""
 
     name: str
     position: int
@@ -94,7 +94,7 @@ class GraphInfo:
 
 
 class GraphStore(Protocol):
-    """A database that holds graphs by name, each a mirror of one tenant.
+    """A database with named graphs; each mirrors one tenant.
 
     A page is applied as a whole or not at all, and only by who knows the position of the graph: of two who apply the
     same page at once, one is refused. A graph that is not there reads as an empty one without a position.
@@ -109,31 +109,31 @@ class GraphStore(Protocol):
         ...
 
     async def graphs(self) -> list[GraphInfo]:
-        """Return the graphs that were created here."""
+        """Return all graphs that were created here."""
         ...
 
     async def create(self, graph: str) -> None:
-        """Make a graph with its indexes, at position 0; one that is there stays as it is."""
+        """Create a graph with its indexes at position 0; an existing one stays as it is."""
         ...
 
     async def drop(self, graph: str) -> None:
-        """Remove a graph with all that it holds; one that is not there is no error."""
+        """Remove a graph; it is not an error if there is none."""
         ...
 
     async def position(self, graph: str) -> int | None:
-        """Return how far a graph follows the log; None where there is none."""
+        """Return the position of a graph in the log, or None if there is no graph."""
         ...
 
     async def find_touched(self, graph: str, seqs: Sequence[int]) -> list[str]:
-        """Return the ids of the entities that these versions mention or relate, as far as the graph knows."""
+        """Return the entities that these versions mention or relate, as far as the graph knows."""
         ...
 
     async def apply(self, graph: str, page: GraphPage) -> bool:
-        """Apply a page as one transaction; false, and nothing is done, where the graph is not at its start."""
+        """Apply a page in one transaction; return false, without a change, if the position differs."""
         ...
 
     def reader(self, graph: str) -> GraphReader:
-        """Return what answers from a graph."""
+        """Return the reader of a graph."""
         ...
 
 
@@ -142,7 +142,7 @@ class GraphStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GraphAgreement:
-    """How a mirror compares with the ledger; ``pending`` are the changes it has not seen, at most a page of them."""
+    """How a graph compares with the ledger; ``pending`` counts changes it does not have yet, up to one page."""
 
     ledger: GraphCounts
     mirror: GraphCounts
@@ -150,27 +150,27 @@ class GraphAgreement:
 
     @property
     def is_equal(self) -> bool:
-        """Whether the mirror has seen everything, and holds as much as the ledger."""
+        """Whether the graph has all changes and the same counts as the ledger."""
         return not self.pending and self.ledger == self.mirror
 
 
 class GraphMirror(Protocol):
-    """Follows the log of the ledger, and says whether it can answer."""
+    """Follows the log of the ledger, and says whether the graph can answer."""
 
     @property
     def outage(self) -> BackendError | None:
-        """Why the database is not asked at the moment, or None."""
+        """The error that keeps the database from being asked now, or None."""
         ...
 
     async def current(self, tenant_id: str) -> GraphReader | None:
-        """Return what answers for a tenant, up to date; None where too much is missing to wait for it.
+        """Return an up-to-date reader for a tenant, or None if too many changes are missing.
 
         Raises a ``BackendError`` where the database fails, and at once while it is left alone for that.
         """
         ...
 
     def record_failure(self, error: BackendError) -> None:
-        """Leave the database alone for a while."""
+        """Stop asking the database for a while."""
         ...
 
     def watch(self, tenant_id: str) -> None:
@@ -178,15 +178,15 @@ class GraphMirror(Protocol):
         ...
 
     def start(self) -> None:
-        """Begin to follow in the background; harmless when that was done."""
+        """Start to follow in the background; harmless if that was done."""
         ...
 
     def stop(self) -> None:
-        """Let the background look once more, and end."""
+        """Follow once more, then stop."""
         ...
 
     async def count_pending(self, tenant_id: str) -> int:
-        """Return how many changes the mirror has not seen; of more than a page only that many."""
+        """Count changes that the graph does not have yet, up to one page."""
         ...
 
     async def compare(self, tenant_id: str) -> GraphAgreement:
@@ -194,11 +194,11 @@ class GraphMirror(Protocol):
         ...
 
     async def count_traces(self, tenant_id: str, seqs: Sequence[int]) -> int:
-        """Return how many entities the mirror ties to versions."""
+        """Count the entities that the graph links to versions."""
         ...
 
     async def catch_up(self, tenant_id: str) -> None:
-        """Follow to the end of the log, however long that takes."""
+        """Follow to the end of the log, however long it takes."""
         ...
 
     async def rebuild(self, tenant_id: str) -> None:

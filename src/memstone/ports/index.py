@@ -17,7 +17,7 @@ from memstone.ports.tables import HitColumns
 
 
 class DenseHit(NamedTuple):
-    """A memory and its cosine similarity (not clipped); ``extra`` marks one that only ``also`` asked for."""
+    """A memory and its cosine similarity (not clipped); ``extra`` marks one that only ``also`` requested."""
 
     seq: int
     cosine: float
@@ -26,7 +26,7 @@ class DenseHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseHits(HitColumns[DenseHit]):
-    """Hits in columns, of which the first ``near`` are not ``extra``.
+    """Hits in columns; the first ``near`` are not ``extra``.
 
     ``level`` is the mean cosine of everything there is to the question, where the index can tell: a question in another
     language than the model knows best is equally near to everything in that language.
@@ -57,7 +57,7 @@ class DenseHits(HitColumns[DenseHit]):
 
 
 class VectorIndex(Protocol):
-    """Finds the nearest memories of a scope.
+    """An index that finds the nearest memories of a scope.
 
     Exact on scope: a hit always belongs to it. What it holds may lag behind the ledger for rows that
     were just removed; the engine checks every hit against the ledger.
@@ -65,17 +65,17 @@ class VectorIndex(Protocol):
 
     @property
     def is_embedded(self) -> bool:
-        """Whether it lives with the ledger, and not in a service of its own."""
+        """Whether the index is part of the ledger and not an external service."""
         ...
 
     @property
     def in_process(self) -> bool:
-        """Whether a search waits for nothing outside this process."""
+        """Whether a search needs nothing outside this process."""
         ...
 
     @property
     def quant(self) -> str:
-        """How the vectors it holds are rounded: ``int8``, or '' for not at all. Hits are exact either way."""
+        """How vectors are quantised: ``int8``, or '' for not at all. Hits are exact in both cases."""
         ...
 
     async def search(self, query: VectorQuery) -> Sequence[DenseHit]:
@@ -91,7 +91,7 @@ class VectorIndex(Protocol):
 
 
 class TextHit(NamedTuple):
-    """A memory and what its words say about a question.
+    """A memory and its features for a question.
 
     ``score`` is its BM25 over its own words and, with less weight, those said right before and after it; 0 for one
     that only ``also`` asked for. ``speaker`` is 1 when the question names exactly one known speaker and this is what
@@ -139,29 +139,29 @@ class TextHits(HitColumns[TextHit]):
 
 @dataclass(slots=True)
 class Around:
-    """What stands around some memories: for each, those said right before and after it with their distance."""
+    """The turns right before and after some memories, with their distance."""
 
     near: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     rarity: dict[str, float] = field(default_factory=dict)
 
 
 class TextIndex(Protocol):
-    """Finds memories of a scope by their words. Exact on scope, like the dense channel."""
+    """An index that finds memories of a scope by words. It is exact about the scope."""
 
     async def search(self, query: WordsQuery) -> Sequence[TextHit]:
         """Return the best ``limit`` by their words, best first; then those of ``also``."""
         ...
 
     async def around(self, scope: Scope, seqs: Sequence[int], words: Sequence[str]) -> Around:
-        """Return what was said around these, and how much each of the analysed ``words`` tells in this scope."""
+        """Return the turns around these, and the weight of each analysed word in this scope."""
         ...
 
     async def speakers(self, scope: Scope) -> frozenset[str]:
-        """Return the names, in lower case, of those who are known to have spoken to the users of this scope."""
+        """Return the names, in lower case, of the known speakers in this scope."""
         ...
 
     async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
-        """Return whether anything in this scope was said on, or speaks of, one of these days, in full-text form."""
+        """Return whether a memory of this scope was said on, or mentions, one of these days."""
         ...
 
     async def forget(self, tenant_id: str) -> None:
@@ -174,7 +174,7 @@ class TextIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A vector under an id, with the fields it can be filtered by."""
+    """A vector under an id, with fields to filter by."""
 
     id: str
     vector: Sequence[float]
@@ -192,7 +192,7 @@ class PointHit:
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """What a collection holds."""
+    """A collection: its name, dimension and number of points."""
 
     name: str
     count: int
@@ -201,7 +201,7 @@ class CollectionInfo:
 
 @dataclass(frozen=True, slots=True)
 class StoreCapabilities:
-    """What a vector store does by itself.
+    """The capabilities of a vector store.
 
     ``operators`` are the filters that it applies inside a search; it refuses others with ``Unsupported``, and the
     ledger applies them. A store that is not ``exact`` finds neighbours by an approximate index. One that is not
@@ -215,7 +215,7 @@ class StoreCapabilities:
 
 
 class VectorStore(Protocol):
-    """A place that finds near vectors.
+    """A vector store: named collections of points.
 
     Filters are honoured inside the search, or the store raises ``Unsupported``; they are never
     ignored. A zero vector scores 0. Vectors are normalised on write. Unknown ids are no error.
@@ -223,7 +223,7 @@ class VectorStore(Protocol):
 
     @property
     def capabilities(self) -> StoreCapabilities:
-        """What it does by itself."""
+        """The capabilities of this store."""
         ...
 
     async def check_health(self) -> None:
@@ -235,7 +235,7 @@ class VectorStore(Protocol):
         ...
 
     async def create(self, collection: str, dimension: int) -> None:
-        """Make a collection; the same name and dimension again is no error."""
+        """Create a collection; it is not an error if it exists with this dimension."""
         ...
 
     async def drop(self, collection: str) -> None:
@@ -243,7 +243,7 @@ class VectorStore(Protocol):
         ...
 
     async def collections(self) -> list[CollectionInfo]:
-        """Return what there is."""
+        """Return the names of all collections."""
         ...
 
     async def upsert(self, collection: str, points: Iterable[Point]) -> None:
@@ -251,7 +251,7 @@ class VectorStore(Protocol):
         ...
 
     async def patch(self, collection: str, point_id: str, payload: dict[str, Any]) -> bool:
-        """Replace the payload of a point; false when there is none."""
+        """Replace the payload of a point; return false if there is no such point."""
         ...
 
     async def delete(self, collection: str, ids: Iterable[str]) -> None:
@@ -281,7 +281,7 @@ class VectorStore(Protocol):
 
 
 class FullText(Protocol):
-    """The analysed mirror; keyed by ``seq``."""
+    """The full-text index of analysed words, by ``seq``."""
 
     async def put(self, seq: int, doc: TextDoc) -> None:
         """Index a version."""
@@ -305,7 +305,7 @@ class FullText(Protocol):
 
 
 class TextRow(NamedTuple):
-    """The words of one memory as one link sees it; ``body`` is None when it is gone.
+    """The words of one memory through one link; ``body`` is None if it is gone.
 
     ``own_words`` tells what was said as it was said from what was derived from it; what is not ``active`` was put
     aside. ``first`` is the ``seq`` of its first version where it has a place in a conversation, which later ones keep.
@@ -330,7 +330,7 @@ class TextRow(NamedTuple):
 
 
 class VectorRow(NamedTuple):
-    """One vector as one link sees it; ``vector`` is little-endian float32, or None when it is gone."""
+    """A vector through one link; ``vector`` is little-endian float32, or None if it is gone."""
 
     seq: int
     agent_id: str
@@ -342,7 +342,7 @@ class VectorRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LinkedVector:
-    """One vector as one link sees it, with what an index outside the ledger keeps beside it."""
+    """A vector through one link, with the fields that an external index stores."""
 
     seq: int
     id: str
@@ -368,7 +368,7 @@ class IndexInfo:
 
 
 class VectorRows(Protocol):
-    """Vectors by signature, and the change counter that keeps indexes coherent."""
+    """Vectors by signature, and the change counter for indexes."""
 
     async def put(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> None:
         """Store vectors of versions; a ``Vector`` brings those of its words."""
@@ -399,7 +399,7 @@ class VectorRows(Protocol):
         ...
 
     async def has_change(self, tenant_id: str, user_id: str, stamp: int) -> bool:
-        """Return whether the log still holds the change that gave this stamp; not after a reset."""
+        """Return whether the log still contains the change with this number; false after a reset."""
         ...
 
     async def partition(self, tenant_id: str, user_id: str, signature: str, since: int | None) -> list[VectorRow]:
@@ -411,22 +411,22 @@ class VectorRows(Protocol):
         ...
 
     async def count_changes(self, tenant_id: str, cursor: int) -> int:
-        """Return how many changes have a larger id."""
+        """Count the changes with a larger id."""
         ...
 
     async def rows_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[LinkedVector]:
-        """Return what these versions are now, once for each of their links.
+        """Return the current state of versions, once per link.
 
         One that has left the index is not there.
         """
         ...
 
     async def many(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
-        """Return the vectors of these versions, of those that have one."""
+        """Return the vectors of versions, as far as they have any."""
         ...
 
     async def words_of(self, tenant_id: str, signature: str, seqs: Iterable[int]) -> list[tuple[int, bytes]]:
-        """Return the vectors of the words of these versions, of those that have them."""
+        """Return the word vectors of versions, as far as they have any."""
         ...
 
     async def list_missing(self, tenant_id: str, signature: str, after: int, limit: int) -> list[Record]:
@@ -434,16 +434,16 @@ class VectorRows(Protocol):
         ...
 
     async def missing_count(self, tenant_id: str, signature: str) -> int:
-        """Return how many there are."""
+        """Count indexed versions without a vector of this signature."""
         ...
 
     async def fill(self, tenant_id: str, signature: str, vectors: Iterable[tuple[int, bytes]]) -> int:
-        """Store vectors of versions that are still current; gives how many."""
+        """Store vectors of versions that are still current; return how many."""
         ...
 
 
 class Indexes(Protocol):
-    """Which vector spaces a tenant has."""
+    """The vector spaces of a tenant."""
 
     async def all(self, tenant_id: str) -> list[IndexInfo]:
         """Return every signature ever used and not dropped."""

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A JSON request, or one whose body is bytes; headers may hold secrets and are never logged.
+    """An HTTP request with a JSON or bytes body. Headers may contain secrets and are never logged.
 
     ``timeout`` is for the whole answer, or with ``in_pieces`` for the silence between two pieces of it.
     """
@@ -34,7 +34,7 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A whole answer."""
+    """A complete HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -42,28 +42,28 @@ class HttpResponse:
 
 
 class Bell(Protocol):
-    """Wakes whoever waits for it, in this process."""
+    """Wakes waiting code in this process."""
 
     def ring(self) -> None:
-        """Wake all who wait, or whoever waits next; may be called from any thread, and from within any call."""
+        """Wake all waiters, or the next one. Any thread may call this."""
         ...
 
     async def wait(self, seconds: float) -> bool:
-        """Wait for a ring, so long at most; gives whether there was one."""
+        """Wait for a ring, so long at most; return whether there was one."""
         ...
 
 
 class BackgroundHandle(Protocol):
-    """Background work that was started."""
+    """A handle for background work."""
 
     @property
     def alive(self) -> bool:
-        """Whether it is still at work in this process."""
+        """Whether the work is still running in this process."""
         ...
 
 
 class Io(Protocol):
-    """Everything the engine and the adapters may wait for.
+    """Everything that the engine and the adapters may wait for.
 
     With the blocking implementation no coroutine ever suspends, so ``drive`` runs it to the end
     without an event loop; with the asyncio implementation the same coroutine runs on the caller's.
@@ -71,7 +71,7 @@ class Io(Protocol):
 
     @property
     def on_loop(self) -> bool:
-        """Whether an event loop runs the coroutines, so that they may also wait for those of others."""
+        """Whether an event loop runs the coroutines, so that they may await the caller's."""
         ...
 
     def from_thread(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,7 +90,7 @@ class Io(Protocol):
         ...
 
     async def compute(self, work: Callable[[], T]) -> T:
-        """Run work that keeps the interpreter busy, such as reading a text by rules.
+        """Run CPU-bound work, such as reading a text with rules.
 
         Inline, or on one thread for all such work: an event loop goes on meanwhile, whoever waits for a database does
         not wait for it, and one long text is not read by several threads against each other.
@@ -98,14 +98,14 @@ class Io(Protocol):
         ...
 
     async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a coroutine that waits for nothing outside this process, with all the work it runs, as one unit.
+        """Run a coroutine that needs nothing outside this process as one unit.
 
         On an event loop this spares a change of threads for each of its steps.
         """
         ...
 
     async def gather(self, *coroutines: Coroutine[Any, Any, T]) -> list[T]:
-        """Run all, results in order; the first error is raised after all have ended."""
+        """Run all and return results in order; after all have ended, raise the first error."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -113,11 +113,11 @@ class Io(Protocol):
         ...
 
     async def http(self, request: HttpRequest) -> HttpResponse:
-        """Send a request; ``BackendTimeout`` or ``BackendUnavailable`` when there is no answer."""
+        """Send a request; raise ``BackendTimeout`` or ``BackendUnavailable`` if there is no answer."""
         ...
 
     def http_lines(self, request: HttpRequest) -> AsyncIterator[str]:
-        """Send a request and yield the lines of the answer as they come; ``BackendRejected`` unless it is a 2xx."""
+        """Send a request and yield the lines of the answer; raise ``BackendRejected`` unless it is a 2xx."""
         ...
 
     def lock(self) -> AbstractAsyncContextManager[Any]:
@@ -125,7 +125,7 @@ class Io(Protocol):
         ...
 
     def turn(self) -> AbstractAsyncContextManager[Any]:
-        """Return what is held during short work that waits for nothing outside this process.
+        """Return a lock for short work that needs nothing outside this process.
 
         Threads that do such work at once only hand the interpreter to and fro: one after the other is faster. On an
         event loop nothing is held.
@@ -152,7 +152,7 @@ class Io(Protocol):
         ...
 
     async def finish(self) -> None:
-        """Tell background work to stop and wait for it, as long as it may take."""
+        """Ask background work to stop, and wait for it as long as it takes."""
         ...
 
     async def close(self) -> None:
@@ -164,7 +164,7 @@ class Io(Protocol):
 
 
 class Clock(Protocol):
-    """Says what time it is."""
+    """The current time."""
 
     def now(self) -> datetime:
         """Return the current time, aware, in UTC."""
@@ -179,7 +179,7 @@ _deadline: Final[ContextVar[float | None]] = ContextVar("memstone_deadline", def
 
 @contextmanager
 def limit_model_calls(seconds: float = inf) -> Iterator[None]:
-    """Yield what is asked of models inside is worth one attempt, and no more time than this."""
+    """Allow one attempt and limited time for model calls inside this block."""
     token = _deadline.set(min(_deadline.get() or inf, time.monotonic() + seconds))
     try:
         yield
@@ -188,12 +188,12 @@ def limit_model_calls(seconds: float = inf) -> Iterator[None]:
 
 
 def is_hurried() -> bool:
-    """Return whether one attempt is all that this call is worth."""
+    """Return whether model calls have only one attempt."""
     return _deadline.get() is not None
 
 
 def seconds_left(usual: float) -> float:
-    """Return how long a request may take that usually may take this long; a moment at least."""
+    """Return the time limit for a request that usually has this one."""
     deadline = _deadline.get()
     return usual if deadline is None else max(0.01, min(usual, deadline - time.monotonic()))
 
@@ -202,12 +202,12 @@ def seconds_left(usual: float) -> float:
 
 
 class Observer(Protocol):
-    """Is told how long steps take and what was decided, never what anything says. It must be quick and never raise."""
+    """Receives durations and decisions, never content. It must be quick and never raise."""
 
     def took(self, step: str, seconds: float) -> None:
-        """Note that a step is over: ``search.retrieve``, ``context.plan``, ``learn.settle`` and so on."""
+        """Record that a step has ended: ``search.retrieve``, ``context.plan``, ``learn.settle`` and so on."""
         ...
 
     def record_gate(self, route: str) -> None:
-        """Note that the gate has sent a message to a part of the memory, or to none."""
+        """Record which part of the memory the gate chose, or none."""
         ...

@@ -186,11 +186,11 @@ Work: TypeAlias = Callable[[Tx], Coroutine[Any, Any, T]]
 
 
 class Ledger(Protocol):
-    """Runs units of work."""
+    """A ledger, which runs units of work."""
 
     @property
     def in_process(self) -> bool:
-        """Whether a unit waits for nothing but this process and its disk."""
+        """Whether a unit needs nothing but this process and its disk."""
         ...
 
     async def open(self) -> None:
@@ -202,37 +202,37 @@ class Ledger(Protocol):
         ...
 
     async def peek(self, work: Work[T]) -> T:
-        """Run a unit that asks one thing only: a single statement is a snapshot by itself and needs no transaction."""
+        """Run a unit of a single statement, which needs no transaction."""
         ...
 
     async def write(self, work: Work[T]) -> T:
-        """Run a unit as one transaction; when this returns it survives a crash."""
+        """Run a unit as one transaction; when this returns, it survives a crash."""
         ...
 
     async def aside(self, work: Work[T]) -> T:
-        """Run a unit that changes only who works on what, as one transaction that waits for nobody who writes."""
+        """Run a unit that assigns no ``seq``, such as a lease, without waiting for writers."""
         ...
 
     async def note(self, work: Work[T]) -> T:
-        """Run a unit as one transaction that does not wait for the disk: it outlives this process, but no power cut."""
+        """Run a unit as one transaction without waiting for the disk: a power cut may lose it."""
         ...
 
     def of(self, tenant_id: str) -> Ledger:
-        """Return the same store for the units of one tenant.
+        """Return the same ledger for the units of one tenant.
 
         A database that keeps tenants apart shows them no other.
         """
         ...
 
     async def ensure_room(self, *, by_writing: bool = False) -> None:
-        """Raise ``StorageFull`` if nothing more should be added; cheap enough to be asked every time.
+        """Raise ``StorageFull`` if nothing should be added; cheap enough for every call.
 
         ``by_writing`` also tries to write, beside the store, and raises ``StorageReadOnly`` if that fails otherwise.
         """
         ...
 
     async def check(self) -> StoreCheck:
-        """Return what a doctor wants to know: location, schema, integrity, size."""
+        """Return the state of the store: location, schema, integrity, size."""
         ...
 
     async def close(self) -> None:
@@ -241,10 +241,10 @@ class Ledger(Protocol):
 
 
 class WholeLedger(Ledger, Protocol):
-    """A ledger with what only whoever runs the database asks for."""
+    """A ledger with the methods that only operators need."""
 
     async def migrate(self, grant: Sequence[str] = ()) -> dict[str, Any]:
-        """Bring the schema up to date, and let these roles of the database run the product; gives what was done."""
+        """Update the schema, and grant access to these roles; return what was done."""
         ...
 
 
@@ -255,24 +255,24 @@ Tenants: TypeAlias = Callable[[], Iterable[str]]
 
 
 class WakeSubscription(Protocol):
-    """Somebody who listens."""
+    """A subscription to notifications of queued work."""
 
     @property
     def hears(self) -> bool:
-        """Whether calls get through at the moment; while they do not, one has to look."""
+        """Whether notifications arrive at the moment; if not, poll."""
         ...
 
     def stop(self) -> None:
-        """Listen no longer."""
+        """Stop listening."""
         ...
 
 
 @runtime_checkable
 class WakeableLedger(Protocol):
-    """What a ledger offers that can wake workers of other processes."""
+    """A ledger that can wake workers of other processes."""
 
     async def listen(self, ring: Callable[[], None], tenants: Tenants | None) -> WakeSubscription:
-        """Ring, from any thread, when something that waits becomes due, of these tenants or of all.
+        """Ring, from any thread, when queued work of these tenants becomes due.
 
         It also rings when it begins to hear and when it no longer does: something may have been missed.
         """

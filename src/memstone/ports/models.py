@@ -12,7 +12,7 @@ from memstone.model.memory import Vector
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors.
+    """An embedder: it turns texts into unit vectors.
 
     ``embed`` returns one row per text (a 2-d float32 array), normalised to length one; a text without
     content may give a zero row. It raises ``EmbeddingError`` (or a finer error) when a text cannot be
@@ -27,12 +27,12 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Which model, e.g. ``all-minilm-l6-v2-int8``."""
+        """The name of the model."""
         ...
 
     @property
     def destination(self) -> str:
-        """Where text goes: ``this machine`` or the host it is sent to."""
+        """Where text is sent."""
         ...
 
     async def dimension(self) -> int:
@@ -45,18 +45,18 @@ class Embedder(Protocol):
 
 
 class QueryEmbedder(Embedder, Protocol):
-    """An embedder whose model embeds a question in another way than the texts that answer it.
+    """An embedder whose model embeds questions in another way than texts.
 
     One that has this surface is asked for it in a search; both kinds of vectors are of one space.
     """
 
     async def embed_queries(self, texts: Sequence[str]) -> Any:
-        """Return the same as ``embed`` for texts that are looked for."""
+        """Embed texts as queries, as ``embed`` does for documents."""
         ...
 
 
 class WordEmbedder(Embedder, Protocol):
-    """An embedder whose model also gives a vector for each word, and understands a text after another.
+    """An embedder that also returns a vector per word, and embeds a text in context.
 
     One that has this surface and says so by ``tells_words`` is asked for words; vectors of texts that stand alone are
     the same as those of ``embed``.
@@ -64,15 +64,15 @@ class WordEmbedder(Embedder, Protocol):
 
     @property
     def tells_words(self) -> bool:
-        """Whether this surface is there for the configured model."""
+        """Whether the configured model provides word vectors."""
         ...
 
     async def embed_words(self, pairs: Sequence[tuple[str, str]]) -> Sequence[Vector]:
-        """Return for each pair the second text as it is meant right after the first ('' : alone), with its words."""
+        """Embed the second text of each pair in the context of the first ('': alone), with its words."""
         ...
 
     def words(self, text: str) -> Sequence[str]:
-        """Return the words of a text, each as often as it has a vector."""
+        """Return the words of a text, one entry per vector."""
         ...
 
 
@@ -81,7 +81,7 @@ class WordEmbedder(Embedder, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call of a tool that the model asked for."""
+    """A tool call that a model requested."""
 
     name: str
     arguments: dict[str, Any]
@@ -89,7 +89,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a model is asked."""
+    """A prompt for a language model."""
 
     messages: Sequence[dict[str, str]]
     temperature: float = 0.0
@@ -101,7 +101,7 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What it answered and what that cost."""
+    """The answer of a language model, and its cost."""
 
     text: str
     tool_calls: Sequence[ToolCall] = field(default_factory=tuple)
@@ -110,7 +110,7 @@ class Reply:
 
 
 class Llm(Protocol):
-    """Answers prompts; raises ``LLMError`` or a finer error."""
+    """A language model: it answers prompts, and raises ``LLMError`` or a subclass."""
 
     @property
     def model(self) -> str:
@@ -129,7 +129,7 @@ class Llm(Protocol):
 
 @runtime_checkable
 class SharedLlm(Llm, Protocol):
-    """A language model that several tenants share, and that tells them apart."""
+    """A language model that several tenants share, and that counts for each of them."""
 
     def of(self, tenant_id: str) -> Llm:
         """Return the same model, asked by one tenant."""
@@ -140,7 +140,7 @@ class SharedLlm(Llm, Protocol):
 
 
 class Reranker(Protocol):
-    """Says how well documents answer a query, by reading each together with it.
+    """A reranker: it rates how well documents answer a query, by reading both together.
 
     ``rerank`` gives (place in ``documents``, score) for at most ``top`` documents, best first. A higher score is
     better, whatever its range; a document may be left out, none may be named twice. It raises a ``MemstoneError`` when
@@ -167,7 +167,7 @@ class Reranker(Protocol):
 
 @runtime_checkable
 class PairReader(Protocol):
-    """A model that was fitted to say something about two texts, for one task or several.
+    """A model that was fitted to rate pairs of texts, for one or several tasks.
 
     An embedder that has this surface is asked for it: see ``Parts.reader``.
     """
@@ -189,7 +189,7 @@ NUMBER: Final = "~"
 
 
 class Sample(NamedTuple):
-    """A text, and the vector that was made of it under the name of a model; '' where none was found."""
+    """A stored text with its vector under a model's name; '' if there is none."""
 
     model: str
     dim: int
@@ -199,7 +199,7 @@ class Sample(NamedTuple):
 
 @runtime_checkable
 class UnnamedEmbedder(Protocol):
-    """An embedder that only knows what its model was called by whoever wrote it down, such as a function."""
+    """An embedder that cannot name its model, such as a function."""
 
     model: str
 

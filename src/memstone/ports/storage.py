@@ -1,8 +1,8 @@
 """Ledgers that can copy themselves, keys of stores, and files outside the tables.
 
-This is an additional capability of a ``memstone.ports.ledger.Ledger``: ``require_copying`` returns it or raises an error
-that says what to do without it. A ledger in a file copies pages, and one in a database server writes its tables one by
-one; callers see no difference.
+This is an additional capability of a ``memstone.ports.ledger.Ledger``: ``require_copying`` returns it, or raises an
+error that says what to do without it. A ledger in a file copies pages, and one in a database server writes its tables
+one by one; callers see no difference.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """What of a store lies where it can neither be read nor written anew, and how its operator finishes an erasure."""
+    """What of a store lies where it can neither be read nor written again, and how its operator finishes an erasure."""
 
     places: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ class CopyableLedger(Protocol):
 
     @property
     def holds_files(self) -> bool:
-        """Whether its bytes lie in files that it can read and write anew; else a server sees to them."""
+        """Whether its bytes lie in files that it can read and write again; else a server sees to them."""
         ...
 
     @property
@@ -127,12 +127,12 @@ class CopyableLedger(Protocol):
         ...
 
     async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
-        """Put a backup in the place of everything there is, in one step that succeeds or changes nothing.
+        """Put a backup in place of everything there is, in one step that succeeds or changes nothing.
 
         Of a foreign backup only rows are taken, into tables of our own making, and none of those that open a door:
         ``left_out`` in the answer says what was not taken. ``prepare`` is run on what is restored before anybody sees
         it, and says whether it erased something. Whoever has the store open, in any process, sees the new content with
-        the next unit of work, and every index that follows the change counter begins anew. Gives the manifest.
+        the next unit of work, and every index that follows the change counter begins again. Gives the manifest.
         """
         ...
 
@@ -252,7 +252,7 @@ class EncryptionKeys(Protocol):
         ...
 
     def drop_former(self) -> int:
-        """Remove all keys but the current one; gives how many."""
+        """Remove all keys but the current one; return how many."""
         ...
 
 

@@ -22,7 +22,7 @@ class Memories(Protocol):
     """Rows of ``memories``: versions of remembered things."""
 
     async def insert(self, record: Record) -> int:
-        """Store a new version; gives its ``seq`` (also set on the record)."""
+        """Store a new version; return its ``seq`` (also set on the record)."""
         ...
 
     async def insert_all(self, records: Sequence[Record]) -> None:
@@ -62,7 +62,7 @@ class Memories(Protocol):
         ...
 
     async def add_source_count(self, seqs: Iterable[int], by: int) -> None:
-        """Note that one episode more (or, with -1, one less) speaks of these versions."""
+        """Note that one episode more (or, with -1, one less) mentions these versions."""
         ...
 
     async def list_sessions(
@@ -262,7 +262,7 @@ class Entities(Protocol):
         ...
 
     async def mention(self, tenant_id: str, pairs: Iterable[tuple[str, int]]) -> None:
-        """Say which entity (by id) stands in which version of a memory; what is known already stays."""
+        """Say which entity (by id) is in which version of a memory; what is known already stays."""
         ...
 
     async def relate(self, tenant_id: str, rows: Iterable[RelationRow]) -> None:
@@ -272,7 +272,7 @@ class Entities(Protocol):
     async def leave(self, tenant_id: str, seqs: Iterable[int], owner: Scope | None = None) -> None:
         """Forget that versions mention or relate anything, for all owners or for one.
 
-        An entity goes with the last memory that speaks of it.
+        An entity goes with the last memory that mentions it.
         """
         ...
 
@@ -296,7 +296,7 @@ class Entities(Protocol):
         ...
 
     async def rows_of(self, tenant_id: str, seqs: Sequence[int]) -> GraphRows:
-        """Return what these versions say, and the entities they speak of, for a graph outside the ledger."""
+        """Return what these versions say, and the entities they mention, for a graph outside the ledger."""
         ...
 
     async def find_by_ids(self, tenant_id: str, entity_ids: Sequence[str]) -> list[EntityRow]:
@@ -310,7 +310,7 @@ class Entities(Protocol):
     async def list_entities(self, scope: Scope, limit: int, offset: int = 0) -> list[EntityRow]:
         """Return the entities that memories linked to this scope mention or relate, most often mentioned first.
 
-        The user whose memories they are is not among them: everything speaks of that one.
+        The user whose memories they are is not among them: everything mentions that one.
         ``mentions`` counts only the memories of this scope.
         """
         ...
@@ -474,7 +474,7 @@ class UpkeepRows(Protocol):
         ...
 
     async def purge(self, tenant_id: str, log: str, before: Instant, *, dry_run: bool) -> int:
-        """Remove the rows of one of ``LOGS`` that are older; gives how many. A dry run only counts."""
+        """Remove the rows of one of ``LOGS`` that are older; return how many. A dry run only counts."""
         ...
 
     async def list_deleted(self, tenant_id: str, before: Instant, limit: int) -> list[str]:
@@ -538,7 +538,7 @@ class StoredRows(Protocol):
         ...
 
     async def rewrite(self, tenant_id: str, table: str, key: Key, values: Mapping[str, Any]) -> None:
-        """Put other values in the place of those of a row."""
+        """Put other values in place of those of a row."""
         ...
 
     async def drop(self, tenant_id: str, table: str, keys: Sequence[Key]) -> None:
@@ -562,7 +562,7 @@ class StoredRows(Protocol):
         ...
 
 
-# --- what belongs to somebody besides memories, and can be handed over ------------------------------------------------
+# --- what belongs to somebody besides memories, and can be passed ------------------------------------------------
 
 
 OWNED_TABLES: Final = ("signals", "receipts")
@@ -573,7 +573,7 @@ class RowsByOwner(Protocol):
     """Rows of ``TABLES``, by whose they are."""
 
     async def hand_over(self, table: str, old: Scope, new: Scope) -> list[str]:
-        """Let rows within a scope have the ids that another one names, and keep their others; gives their own ids."""
+        """Let rows within a scope have the ids that another one names, and keep their others; return their own ids."""
         ...
 
     async def hand_back(self, table: str, ids: list[str], old: Scope) -> None:

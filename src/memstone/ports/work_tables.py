@@ -48,7 +48,7 @@ class Signals(Protocol):
         ...
 
     async def hurry(self, scope: Scope, now: Instant) -> int:
-        """Let the other sessions of this user and agent, in whose silence somebody waits, be due; gives how many."""
+        """Let the other sessions of this user and agent, in whose silence somebody waits, be due; return how many."""
         ...
 
     async def count_pending(self, scope: Scope) -> int:
@@ -65,7 +65,7 @@ class Signals(Protocol):
         counts: bool = True,
         due_at: Instant | None = None,
     ) -> int:
-        """Say what became of signals that wait; gives how many of them still did.
+        """Say what became of signals that wait; return how many of them still did.
 
         Without ``counts`` it is no attempt that speaks against them. ``due_at`` is when they may be tried again, for
         those that are not only tried when somebody asks for it.
@@ -93,7 +93,7 @@ class Signals(Protocol):
         ...
 
     async def purge(self, tenant_id: str, before: Instant) -> int:
-        """Remove what was processed and was said before a moment; gives how many."""
+        """Remove what was processed and was said before a moment; return how many."""
         ...
 
     async def find_known_ids(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
@@ -198,7 +198,7 @@ class Jobs(Protocol):
         ...
 
     async def purge(self, tenant_id: str, before: Instant) -> int:
-        """Remove jobs that were logged before a moment; gives how many."""
+        """Remove jobs that were logged before a moment; return how many."""
         ...
 
 
@@ -260,7 +260,7 @@ class Receipts(Protocol):
         ...
 
     async def amend(self, tenant_id: str, receipt_id: str, body: Mapping[str, Any]) -> None:
-        """Put another body in the place of that of a receipt."""
+        """Put another body in place of that of a receipt."""
         ...
 
     async def prune(self, tenant_id: str, *, keep: int, before: Instant) -> None:

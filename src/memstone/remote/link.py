@@ -35,7 +35,7 @@ _NOT_SENT: Final = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})
 
 
 class ServiceConnection:
-    """Speaks to one service with one key, which stands in no message and no ``repr``."""
+    """Speaks to one service with one key, which is in no message and no ``repr``."""
 
     def __init__(self, io_name: str, base_url: str, key: str, *, timeout: float, max_retries: int) -> None:
         self.host: str
@@ -98,7 +98,7 @@ class ServiceConnection:
             raise
 
     async def close(self) -> None:
-        """Give the connections back; whoever asks afterwards is told, as by a memory that is closed."""
+        """Give the connections back; the caller afterwards is told, as by a memory that is closed."""
         self._closed = True
         await self._io.close()
 

@@ -1,8 +1,8 @@
 """The route of every method, for clients and for the service.
 
-One table serves both. A client finds in it where a verb is asked for and whether it may be tried again. A service makes
-the routes marked ``made`` from it (``server/rest/verbs.py``); the others are written by hand, because they take their
-arguments in other ways as well, and a test holds them against this table.
+A client reads from this table where to send a call and whether it may repeat it. The service builds the routes marked
+``made`` from it (``server/rest/verbs.py``). The other routes are written by hand, because they take their arguments in
+other ways as well, and a test compares them with this table.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ NOT_OVER_HTTP: Final[dict[str, str]] = {
     "admin.import_from": "it reads a local file; use POST /v1/console/import or `memstone import`",
     "admin.work": "a worker is a separate process; use `memstone worker`",
 }
-"""Verbs that make no sense over HTTP, and what to use instead."""
+"""Methods without a route, why, and what to use instead."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerbRoute:
-    """Where a verb is asked for, and what asking takes.
+    """The route of a method.
 
-    Arguments named in ``path`` are sent there, the others in the query of a GET or DELETE, else in the body. ``query``:
-    those of a PUT or POST that are sent in the query. ``body``: the one argument that is the whole body. ``field``: the
-    answer is this field of what is sent. ``none_if_missing``: the answer is None where the service answers 404.
+    Arguments named in ``path`` are sent in the path, the others in the query of a GET or DELETE, otherwise in the body.
+    ``query``: arguments of a PUT or POST that are sent in the query. ``body``: the one argument that is the whole body.
+    ``field``: the method returns this field of the answer. ``none_if_missing``: the method returns None for a 404.
 
-    ``repeatable``: twice is the same as once, so that a client may try again without knowing whether the first try was
-    carried out. ``long``: it may take minutes.
+    ``repeatable``: two calls have the same effect as one, so a client may repeat a call without knowing whether the
+    first one was carried out. ``long``: it may take minutes.
 
-    The rest is for the routes that are ``made`` from this table. ``needs``: the permission. ``tenant``: a key that
-    reaches the whole tenant. ``of_all``: when it names nobody it is about everybody, which takes an administrator.
-    ``narrowed_by``: arguments of a deletion; when none of them is given it empties everything the caller reaches, and
-    the service asks for a confirmation. ``changes_keys``: keys must be looked up again afterwards.
+    The rest is for routes that are ``made`` from this table. ``needs``: the permission. ``tenant``: it needs a key with
+    access to the whole tenant. ``of_all``: a call that names nobody is about everybody and needs an administrator.
+    ``narrowed_by``: arguments of a deletion; without any of them it would delete everything the caller has access to,
+    so the service asks for a confirmation. ``changes_keys``: keys must be looked up again afterwards.
     """
 
     method: str
@@ -129,7 +129,7 @@ ROUTES: Final[dict[str, VerbRoute]] = {
     "profile.facts": _get("/v1/profile/facts", made=True),
     "profile.preview": _send("/v1/console/context", **_AGAIN),
     "profile.preview_search": _send("/v1/memories/search/preview", **_READ),
-    # what memories speak of, who holds them, and vectors that callers bring
+    # what memories mention, who holds them, and vectors that callers bring
     "graph.entities": _send("/v1/entities", **_AGAIN),
     "graph.relations": _get("/v1/relations", made=True),
     "graph.check": _send("/v1/admin/graph", **_ADMIN, **_AGAIN, long=True),

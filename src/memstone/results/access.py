@@ -29,13 +29,13 @@ class KeyItem(TypedDict):
 
 
 class KeySecret(KeyItem):
-    """An API key with its secret, which is shown this once."""
+    """An API key with its secret, which is shown only once."""
 
     key: str
 
 
 class AccountItem(TypedDict):
-    """An account of somebody who may log in."""
+    """An account of a person who can log in."""
 
     id: str
     login: str
@@ -52,14 +52,14 @@ class AccountItem(TypedDict):
 
 
 class AccountRemoval(AccountItem):
-    """An account that was removed."""
+    """A removed account."""
 
     removed: Literal[True]
     dry_run: NotRequired[Literal[True]]
 
 
 class TokenKeyRotation(TypedDict):
-    """When tokens got another key, and whether older ones are accepted until they expire."""
+    """When the key for tokens changed, and whether older tokens stay valid until they expire."""
 
     rotated_at: str
     grace: bool
@@ -69,7 +69,7 @@ class TokenKeyRotation(TypedDict):
 
 
 class SettingsReport(TypedDict):
-    """Settings as they hold, and where each value comes from."""
+    """The settings that apply, and where each value comes from."""
 
     settings: dict[str, Any]
     """Values by the names of the settings."""
@@ -81,7 +81,7 @@ class SettingsReport(TypedDict):
 
 
 class SettingsChange(TypedDict):
-    """Whose settings were changed, and to what."""
+    """Whose settings were changed, and the new values."""
 
     scope: str
     set: dict[str, Any]
@@ -96,7 +96,7 @@ class SettingsRemoval(TypedDict):
 
 
 class BackendSettings(TypedDict):
-    """Which embedder, reranker and stores a service is to use from its next start."""
+    """Which embedder, reranker and stores a service uses from its next start."""
 
     settings: dict[str, Any]
     stored: list[str]
@@ -122,7 +122,7 @@ class InstructionSuggestion(TypedDict):
 
 
 class PauseScope(TypedDict, total=False):
-    """Who is paused where they are together; who is not named does not matter."""
+    """The ids that a pause applies to. If there are several, it applies where all of them match."""
 
     user_id: str | None
     """None is the pool of the key itself."""
@@ -131,26 +131,26 @@ class PauseScope(TypedDict, total=False):
 
 
 class PauseItem(PauseScope):
-    """A pause, and until when it holds."""
+    """A pause, and when it ends."""
 
     until: str | None
     """None until somebody ends it."""
 
 
 class PauseList(TypedDict):
-    """The pauses that hold."""
+    """The current pauses."""
 
     paused: list[PauseItem]
 
 
 class PauseResult(TypedDict):
-    """The pause that holds from now on."""
+    """The new pause."""
 
     paused: PauseItem
 
 
 class ResumeResult(TypedDict):
-    """The pause that has ended; None when there was none."""
+    """The pause that has ended; None if there was none."""
 
     resumed: PauseScope | None
     dry_run: NotRequired[Literal[True]]
@@ -165,7 +165,7 @@ class ScopeCount(TypedDict):
 
 
 class ScopeList(TypedDict):
-    """The users, agents or runs there are, the largest first."""
+    """Users, agents or runs, the largest first."""
 
     kind: ScopeKind
     results: list[ScopeCount]
@@ -175,7 +175,7 @@ class ScopeList(TypedDict):
 
 
 class VectorCount(TypedDict):
-    """How many vectors a call was about, and their ids."""
+    """How many vectors a call affected, and their ids."""
 
     count: int
     ids: list[str]
@@ -187,7 +187,7 @@ class VectorCount(TypedDict):
 
 
 class VectorMatch(TypedDict):
-    """A vector that is near; ``score`` is 1 minus the cosine distance."""
+    """A similar vector; ``score`` is 1 minus the cosine distance."""
 
     id: str
     score: float
@@ -196,13 +196,13 @@ class VectorMatch(TypedDict):
 
 
 class VectorMatches(TypedDict):
-    """The nearest vectors, best first."""
+    """The most similar vectors, best first."""
 
     matches: list[VectorMatch]
 
 
 class VectorItem(TypedDict):
-    """A vector as it was brought."""
+    """A vector as the caller stored it."""
 
     id: str
     values: list[float] | None
@@ -210,13 +210,13 @@ class VectorItem(TypedDict):
 
 
 class VectorList(TypedDict):
-    """The vectors that are there."""
+    """The vectors that exist."""
 
     vectors: list[VectorItem]
 
 
 class VectorUnlink(TypedDict):
-    """What became of a vector that was taken from a user."""
+    """What happened to a vector that was taken away from a user."""
 
     id: str
     event: Literal["UNLINK", "DELETE"]

@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 class ScopeIds(TypedDict):
-    """The user, agent and run that something belongs to; each is None where it belongs to none in particular."""
+    """The user, agent and run that something belongs to; None if it belongs to none in particular."""
 
     user_id: str | None
     agent_id: str | None
@@ -30,7 +30,7 @@ class ErrorInfo(TypedDict):
 
 
 class IdleReason(TypedDict):
-    """Why nothing is stored for somebody, and what to do about it."""
+    """Why nothing is stored for a user, and what you can do about it."""
 
     status: IdleStatus
     reason: str
@@ -38,7 +38,7 @@ class IdleReason(TypedDict):
 
 
 class Degradation(TypedDict):
-    """A step that could not be used for an answer, and why; the answer was made without it."""
+    """A step that could not be used, and why; the answer was made without it."""
 
     step: NotRequired[str]
     """The step that was left out, such as ``embedding``."""
@@ -69,11 +69,11 @@ class Evidence(TypedDict):
     also: NotRequired[list[str]]
     """The ids of further turns that say it."""
     verdict: NotRequired[Literal["verified", "doubtful"]]
-    """Whether the conversation bears out what a model learned."""
+    """Whether the conversation supports what a model learned."""
 
 
 class AttachmentInfo(TypedDict, total=False):
-    """Something in a message that is not words."""
+    """A part of a message that is not text."""
 
     type: str
     """What kind of thing it is: ``image``, ``audio``, ``file`` and so on."""
@@ -83,7 +83,7 @@ class AttachmentInfo(TypedDict, total=False):
 
 
 class CacheHits(TypedDict):
-    """How often the vector of a text was at hand, and how often it had to be made."""
+    """How often the vector of a text was cached, and how often it had to be computed."""
 
     hits: int
     misses: int
@@ -97,14 +97,14 @@ class CacheStats(CacheHits):
 
 
 class GateReason(TypedDict):
-    """The part of the memory that was chosen for a message, and why."""
+    """Which part of the memory the gate chose for a message, and why."""
 
     route: RouteName
     reason: str
 
 
 class GateResult(GateReason):
-    """The part of the memory that was chosen for a message, why, and by which words."""
+    """Which part of the memory the gate chose for a message, why, and by which words."""
 
     matched: str
     """The words that decided it; may be empty."""
@@ -113,20 +113,20 @@ class GateResult(GateReason):
 
 
 class BatchMark(TypedDict):
-    """What the answers to batches have in common."""
+    """Common fields of the answers to batches."""
 
     replayed: NotRequired[Literal[True]]
     """This batch was carried out before, and this is the answer it got then."""
 
 
 class BatchAnswer(BatchMark, Generic[Item]):
-    """What became of each item of a batch, in their order: every answer to a batch is one of these."""
+    """The result of each item of a batch, in order."""
 
     results: list[Item]
 
 
 class VersionState(TypedDict, total=False):
-    """A version of a memory without its text; only what is not as usual is there."""
+    """A version of a memory without its text; fields with their usual value are left out."""
 
     kind: str
     layer: str

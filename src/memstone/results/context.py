@@ -20,7 +20,7 @@ class BlockSection(TypedDict):
 
 
 class BlockCitation(TypedDict):
-    """Where one line of a block comes from."""
+    """The source of one line of a block."""
 
     memory_id: str
     turn_id: str | None
@@ -32,7 +32,7 @@ class BlockCitation(TypedDict):
 
 
 class ContextBlock(TypedDict):
-    """What to put into a prompt: a ``ContextPack`` as JSON."""
+    """The block for a prompt: a ``ContextPack`` as JSON."""
 
     text: str
     stable: str
@@ -52,25 +52,25 @@ class ContextBlock(TypedDict):
 
 
 class ReceiptChoice(TypedDict):
-    """A memory that was shown, and how many tokens it took."""
+    """A memory that was shown, and its number of tokens."""
 
     id: str
     layer: LayerName
     tokens: int
     score: float | None
     counts: bool
-    """Whether it counts as used: what stands in the profile is shown whatever the message is."""
+    """Whether it counts as used: what is in the profile is shown whatever the message is."""
 
 
 class ReceiptOmission(TypedDict):
-    """A memory that was considered and not shown, and why."""
+    """A memory that was considered but not shown, and why."""
 
     id: str
     reason: str
 
 
 class ContextReceipt(ScopeIds):
-    """The record of one block. It names memories by their ids and never holds their text."""
+    """The record of one block. It names memories by id and never contains their text."""
 
     id: str
     created_at: str
@@ -90,7 +90,7 @@ class ContextReceipt(ScopeIds):
 
 
 class MemoryUse(TypedDict):
-    """How much of a memory an answer told."""
+    """How much of a memory an answer used."""
 
     id: str
     used: bool
@@ -99,7 +99,7 @@ class MemoryUse(TypedDict):
 
 
 class UseReport(TypedDict):
-    """Which of the memories that were shown an answer used."""
+    """Which of the shown memories an answer used."""
 
     receipt_id: str
     used: list[str]
@@ -119,7 +119,7 @@ class FeedbackResult(TypedDict):
 
 
 class ProfileInstructionItem(TypedDict):
-    """Something the user asked to keep in mind."""
+    """A standing instruction in the profile."""
 
     id: str
     memory: str
@@ -135,7 +135,7 @@ class ProfileFactItem(TypedDict):
 
 
 class ProfileTurnItem(TypedDict):
-    """A turn of the user that no fact covers."""
+    """A turn in the profile: the user's own words that no fact covers."""
 
     id: str
     memory: str
@@ -143,7 +143,7 @@ class ProfileTurnItem(TypedDict):
 
 
 class ProfileResult(TypedDict):
-    """What a model is always shown of a user, most important first."""
+    """What a model always sees about a user, most important first."""
 
     instructions: list[ProfileInstructionItem]
     facts: list[ProfileFactItem]
@@ -160,7 +160,7 @@ class ProfileResult(TypedDict):
 
 
 class ContextPreview(TypedDict):
-    """What a model would be shown, redacted."""
+    """What a model would see, with secrets and personal data masked."""
 
     text: str
     tokens: int
@@ -172,7 +172,7 @@ class ContextPreview(TypedDict):
 
 
 class PreviewHit(MemoryItem, HitSource):
-    """A memory that a search would find, with what speaks for it."""
+    """A memory that a search would find, and why."""
 
     score: float
     score_parts: ScoreBreakdown
@@ -185,7 +185,7 @@ class PreviewHit(MemoryItem, HitSource):
 
 
 class SearchResolution(TypedDict):
-    """How a search was carried out in the end."""
+    """How a search was carried out."""
 
     strategy: Strategy
     embedding: str | None
@@ -206,7 +206,7 @@ class PreviewTotals(TypedDict):
 
 
 class SearchPreview(TypedDict):
-    """What a search would find, best first, as far as it fits. Nothing of it counts as used."""
+    """What a search would find, best first, as far as it fits. Nothing counts as used."""
 
     items: list[PreviewHit]
     block: str

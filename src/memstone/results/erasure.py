@@ -11,7 +11,7 @@ from memstone.results.common import Degradation, ErrorInfo
 
 
 class ErasureSubject(TypedDict, total=False):
-    """Whom or what an erasure is about."""
+    """The user, agent, run or memory that an erasure is about."""
 
     user_id: str
     agent_id: str
@@ -20,7 +20,7 @@ class ErasureSubject(TypedDict, total=False):
 
 
 class BackupErasure(TypedDict):
-    """What became of a backup. Where it lies only the operator learns."""
+    """What happened to a backup. Only the operator sees its path."""
 
     path: NotRequired[str]
     state: str
@@ -31,7 +31,7 @@ class BackupErasure(TypedDict):
 
 
 class ErasureCheck(TypedDict):
-    """One check that was made after an erasure."""
+    """A check after an erasure."""
 
     check: str
     """``indexes``, ``graph``, ``log``, ``backups``, ``rows``, ``files`` or ``free space``."""
@@ -55,7 +55,7 @@ class ErasureCheck(TypedDict):
 
 
 class ErasureCounts(TypedDict):
-    """How many rows an erasure is about."""
+    """How many rows an erasure affects."""
 
     erased: dict[str, int]
     """Rows by table."""
@@ -65,7 +65,7 @@ class ErasureCounts(TypedDict):
 
 
 class ErasureReport(ErasureCounts):
-    """What was removed for good, sealed by the store."""
+    """What was erased, with a signature of the store."""
 
     format: Literal["memstone-erasure"]
     version: int
@@ -94,7 +94,7 @@ class ErasurePreview(ErasureCounts):
 
 
 class ErasureVerification(TypedDict):
-    """Whether a report is what this store wrote, and whether anything from before it has come back."""
+    """Whether this store wrote a report, and whether anything erased has come back."""
 
     ok: bool
     unchanged: bool
@@ -126,7 +126,7 @@ class BackupEncryption(TypedDict):
 
 
 class BackupManifest(TypedDict):
-    """What a backup says of itself."""
+    """The manifest of a backup."""
 
     format: Literal["memstone-backup"]
     version: int
@@ -150,7 +150,7 @@ class BackupManifest(TypedDict):
 
 
 class BackupResult(BackupManifest):
-    """A backup that was written."""
+    """A new backup."""
 
     path: str
     key_place: str
@@ -158,7 +158,7 @@ class BackupResult(BackupManifest):
 
 
 class BackupVerification(BackupManifest):
-    """A backup that was checked."""
+    """The result of checking a backup."""
 
     path: str
     ok: Literal[True]
@@ -167,14 +167,14 @@ class BackupVerification(BackupManifest):
 
 
 class BackupRemainder(TypedDict):
-    """What of a foreign backup was not taken: rows by table, and objects of the database."""
+    """What was left out of a foreign backup: rows by table, and objects of the database."""
 
     rows: dict[str, int]
     objects: list[str]
 
 
 class BackupRestore(BackupManifest):
-    """A backup that took the place of the store."""
+    """The result of restoring a backup."""
 
     path: str
     origin: str
@@ -185,7 +185,7 @@ class BackupRestore(BackupManifest):
 
 
 class ImportResult(TypedDict):
-    """What became of the export of another system."""
+    """The result of importing an export of another system."""
 
     format: str
     stored: int

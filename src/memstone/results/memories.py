@@ -29,7 +29,7 @@ from memstone.results.common import (
 
 
 class MemoryFields(ScopeIds):
-    """What every form of a memory has."""
+    """Common fields of all forms of a memory."""
 
     id: str
     metadata: dict[str, Any]
@@ -69,14 +69,14 @@ class MemoryItem(MemoryFields):
 
 
 class CurrentFact(TypedDict):
-    """The fact that holds in the place of what was said once."""
+    """The fact that holds now, in place of what a turn said."""
 
     id: str
     memory: str | None
 
 
 class ScoreBreakdown(TypedDict, total=False):
-    """What a score is made of; a channel that found nothing is not there."""
+    """The parts of a score; a channel that found nothing is left out."""
 
     semantic: float
     keyword: float
@@ -85,7 +85,7 @@ class ScoreBreakdown(TypedDict, total=False):
     speaker: float
     asking: float
     entity: float
-    """It speaks of whom or what the query asks about."""
+    """It mentions whom or what the query asks about."""
     time: float
     rrf: float
     """By its ranks in the channels."""
@@ -96,14 +96,14 @@ class ScoreBreakdown(TypedDict, total=False):
 
 
 class HitSource(TypedDict, total=False):
-    """How the turns and the facts among the hits belong together."""
+    """How turns and facts among the hits belong together."""
 
     source: str
     """The id of the turn behind a fact, if the search found that too and left it out."""
     facts: list[CurrentFact]
     """The facts in whose place a turn is shown."""
     superseded_by: list[CurrentFact]
-    """What holds now in the place of a turn."""
+    """What holds now in place of a turn."""
 
 
 class SearchHit(MemoryItem, HitSource):
@@ -134,7 +134,7 @@ class MemoryList(TypedDict):
 
 
 class PageStats(TypedDict):
-    """Figures about all memories that match, on whichever page."""
+    """Counts over all memories that match, on all pages."""
 
     total: int
     by_kind: dict[str, int]
@@ -145,7 +145,7 @@ class PageStats(TypedDict):
 
 
 class MemoryPage(TypedDict):
-    """A page of memories, newest first, and figures about all that match."""
+    """A page of memories, newest first, and counts over all that match."""
 
     results: list[MemoryItem]
     stats: PageStats
@@ -158,7 +158,7 @@ class MemoryPage(TypedDict):
 
 
 class MemoryPreview(MemoryFields):
-    """A memory without secrets, and why it is listed."""
+    """A memory with its secrets masked, and why it is listed."""
 
     preview: str
     why: str
@@ -166,7 +166,7 @@ class MemoryPreview(MemoryFields):
 
 
 class PreviewList(TypedDict):
-    """Memories without secrets, and why each is listed."""
+    """Memories with their secrets masked, and why each is listed."""
 
     results: list[MemoryPreview]
     limit: int
@@ -178,7 +178,7 @@ class PreviewList(TypedDict):
 
 
 class AddEvent(TypedDict):
-    """What became of one statement."""
+    """What happened with one statement."""
 
     id: str
     """The memory it is about; empty where a model took a statement for known and named no memory."""
@@ -202,7 +202,7 @@ class AddEvent(TypedDict):
 
 
 class DeferredEvent(TypedDict):
-    """A statement that waits, and why."""
+    """A statement that is queued, and why."""
 
     id: None
     event: Literal["DEFERRED"]
@@ -215,14 +215,14 @@ class DeferredEvent(TypedDict):
 
 
 class DroppedFact(TypedDict):
-    """A fact that a model wrote and that was not stored."""
+    """A fact by a language model that was not stored."""
 
     text: str
     reason: str
 
 
 class RemovalProposal(TypedDict):
-    """A memory that a model would end, together with more than two others: it is left as it is."""
+    """A memory that a language model wanted to end together with more than two others; nothing was changed."""
 
     id: str
     memory: str
@@ -230,7 +230,7 @@ class RemovalProposal(TypedDict):
 
 
 class AddResult(TypedDict):
-    """What became of everything that was said."""
+    """The result of learning: an event for each statement."""
 
     results: list[AddEvent]
     status: AddStatus
@@ -251,7 +251,7 @@ class AddResult(TypedDict):
 
 
 class AddBatchResult(BatchMark):
-    """What became of each call of a batch, in their order.
+    """The result of each item of a batch, in order.
 
     In the answer to a batch that was carried out before, an event about a memory that was erased since holds only its
     ``id``, its ``event`` and ``erased``.
@@ -264,7 +264,7 @@ class AddBatchResult(BatchMark):
 
 
 class UpdateResult(MemoryItem):
-    """A memory as it is now.
+    """The changed memory.
 
     Where others hold what it was, the caller has a memory of their own from now on: ``event`` is ``REPLACE`` then.
     """
@@ -276,14 +276,14 @@ class UpdateResult(MemoryItem):
 
 
 class BatchError(TypedDict):
-    """An item of a batch that could not be carried out, and why."""
+    """An item of a batch that failed, and why."""
 
     event: Literal["ERROR"]
     error: ErrorInfo
 
 
 class ErasureMark(TypedDict):
-    """What is left in the answer to a batch of a memory that was erased since."""
+    """What remains in a stored answer to a batch of a memory that was erased since."""
 
     id: NotRequired[str]
     memory_id: NotRequired[str]
@@ -292,13 +292,13 @@ class ErasureMark(TypedDict):
 
 
 class UpdateBatchResult(BatchMark):
-    """What became of each change of a batch, in their order."""
+    """The result of each change of a batch, in order."""
 
     results: list[UpdateResult | BatchError | ErasureMark]
 
 
 class DeleteResult(TypedDict):
-    """A memory that was deleted, or with ``dry_run`` would be."""
+    """A memory that was deleted, or with ``dry_run`` would be deleted."""
 
     id: str
     event: Literal["DELETE"]
@@ -306,7 +306,7 @@ class DeleteResult(TypedDict):
 
 
 class DeleteItem(TypedDict):
-    """What became of one memory that was to be deleted."""
+    """What happened to one memory that was to be deleted."""
 
     id: str
     event: Literal["DELETE", "ERROR"]
@@ -316,21 +316,21 @@ class DeleteItem(TypedDict):
 
 
 class DeleteBatchResult(BatchMark):
-    """What became of each memory, in their order."""
+    """The result for each memory, in order."""
 
     results: list[DeleteItem]
     dry_run: NotRequired[Literal[True]]
 
 
 class DeleteAllResult(TypedDict):
-    """How many memories were deleted, or with ``dry_run`` would be."""
+    """How many memories were deleted, or with ``dry_run`` would be deleted."""
 
     deleted: int
     dry_run: NotRequired[Literal[True]]
 
 
 class VisibilityResult(TypedDict):
-    """What a person decided about showing a memory to models."""
+    """Whether models see a memory, as set by a person."""
 
     id: str
     event: Literal["UPDATE", "NONE"]
@@ -341,7 +341,7 @@ class VisibilityResult(TypedDict):
 
 
 class StatusResult(TypedDict):
-    """What became of a memory that was put aside, brought back, approved or rejected."""
+    """The new status of a memory."""
 
     id: str
     event: Literal["DISABLE", "ENABLE", "DELETE", "NONE"]
@@ -353,7 +353,7 @@ class StatusResult(TypedDict):
 
 
 class ShareResult(ScopeIds):
-    """Who holds a memory now, or no longer."""
+    """Who has a memory after it was shared or unshared."""
 
     id: str
     event: ShareEvent
@@ -362,7 +362,7 @@ class ShareResult(ScopeIds):
 
 
 class ReplacementItem(ScopeIds):
-    """What took the place of what, for somebody."""
+    """Which memory replaced which for a user."""
 
     id: str
     """The id of the event."""
@@ -380,13 +380,13 @@ class ReplacementItem(ScopeIds):
 
 
 class ReplacementList(TypedDict):
-    """What took the place of what, newest first."""
+    """Which memories replaced which, newest first."""
 
     results: list[ReplacementItem]
 
 
 class ReassignResult(TypedDict):
-    """How much was handed over to another scope, and the job by which it can be undone."""
+    """How much was moved to another scope, and the job that you can undo."""
 
     job_id: str | None
     moved: int
@@ -400,7 +400,7 @@ class ReassignResult(TypedDict):
 
 
 class HistoryEvent(ScopeIds):
-    """One thing that happened to a memory."""
+    """An event in the history of a memory."""
 
     id: str
     memory_id: str
@@ -433,7 +433,7 @@ class FeedEvent(HistoryEvent):
 
 
 class EventFeed(TypedDict):
-    """What happened, oldest first."""
+    """Events, oldest first."""
 
     results: list[FeedEvent]
     cursor: int
@@ -441,7 +441,7 @@ class EventFeed(TypedDict):
 
 
 class UndoItem(TypedDict):
-    """What became of a memory that was brought back, or whose change was undone."""
+    """A memory that was restored, or whose change was undone."""
 
     id: str
     event: EventName
@@ -453,7 +453,7 @@ class UndoItem(TypedDict):
 
 
 class RestoreResult(UndoItem):
-    """A memory that was brought back."""
+    """A restored memory."""
 
     degraded: NotRequired[list[Degradation]]
 
@@ -496,7 +496,7 @@ class RollbackResult(TypedDict):
 
 
 class LoadResult(TypedDict):
-    """How much of an export was put back, and how much was there already."""
+    """How much of an export was restored, and how much already existed."""
 
     memories: int
     events: int

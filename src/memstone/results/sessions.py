@@ -11,7 +11,7 @@ from memstone.results.common import Degradation, ErrorInfo, ScopeIds
 
 
 class IngestResult(TypedDict):
-    """What became of the turns of a transcript."""
+    """What happened to the turns of a transcript."""
 
     stored: int
     known: int
@@ -35,7 +35,7 @@ class IngestResult(TypedDict):
 
 
 class SessionResult(TypedDict):
-    """What became of a whole conversation."""
+    """The result of storing a whole conversation and learning from it."""
 
     status: Literal["ok", "pending", "failed", "disabled", "paused"]
     """``pending`` is tried again."""
@@ -49,7 +49,7 @@ class SessionResult(TypedDict):
 
 
 class BackfillItem(TypedDict):
-    """What became of one conversation of a backfill."""
+    """The result for one conversation of a backfill."""
 
     run_id: Any
     """Text, or what was given in its place if it is wrong."""
@@ -64,7 +64,7 @@ class BackfillItem(TypedDict):
 
 
 class BackfillResult(TypedDict):
-    """What became of conversations, in their order."""
+    """The results of a backfill, in order."""
 
     ingested: int
     known: int
@@ -75,7 +75,7 @@ class BackfillResult(TypedDict):
 
 
 class SessionEnd(TypedDict):
-    """What became of one session; an id is empty where there is none."""
+    """The result for one session; an id is empty if there is none."""
 
     user_id: str | None
     """None is the pool of the key itself."""
@@ -87,27 +87,27 @@ class SessionEnd(TypedDict):
 
 
 class SessionEndList(TypedDict):
-    """What became of every session in which something waited."""
+    """The result for every session that was waiting."""
 
     results: list[SessionEnd]
 
 
 class FlushResult(TypedDict):
-    """How much was formed, and how much still waits."""
+    """How many queued sessions were processed, and how many still wait."""
 
     stored: int
     waiting: int
 
 
 class WorkerResult(TypedDict):
-    """How many sessions a worker formed, and how they ended."""
+    """How many sessions a worker processed, and with which outcomes."""
 
     sessions: int
     outcomes: dict[str, int]
 
 
 class JobItem(TypedDict):
-    """One piece of background work; an id is empty where it was for nobody in particular."""
+    """One piece of background work; an id is empty if it was for nobody in particular."""
 
     user_id: str | None
     """None is the pool of the key itself."""
@@ -130,7 +130,7 @@ class JobItem(TypedDict):
 
 
 class JobList(TypedDict):
-    """Background work that was done, newest first."""
+    """Background jobs, newest first."""
 
     results: list[JobItem]
 
@@ -155,7 +155,7 @@ class TranscriptPage(TypedDict):
 
 
 class EpisodeItem(ScopeIds):
-    """The digest of one session."""
+    """An episode: the digest of one session."""
 
     id: str
     summary: str
@@ -177,7 +177,7 @@ class EpisodeItem(ScopeIds):
 
 
 class EpisodeList(TypedDict):
-    """The digests of sessions, newest first."""
+    """Episodes, newest first."""
 
     results: list[EpisodeItem]
 
@@ -186,7 +186,7 @@ class EpisodeList(TypedDict):
 
 
 class IdentityItem(TypedDict):
-    """One thing that is always shown of a user."""
+    """A standing instruction."""
 
     id: str
     text: str
@@ -195,7 +195,7 @@ class IdentityItem(TypedDict):
 
 
 class DerivedItem(IdentityItem):
-    """One line of an identity that was derived from a fact."""
+    """An identity line that was derived from a fact."""
 
     fact: str | None
     """The id of the fact."""
@@ -216,7 +216,7 @@ class NarrativeItem(TypedDict):
 
 
 class IdentityResult(TypedDict):
-    """Who a user is: what they wrote themselves, what was derived, and the text made of it."""
+    """Who a user is: standing instructions, derived facts, and the narrative."""
 
     user_id: str | None
     """None is the pool of the key itself."""
@@ -228,7 +228,7 @@ class IdentityResult(TypedDict):
 
 
 class PinnedFact(TypedDict):
-    """A fact as a companion sees it."""
+    """A fact as companions see it."""
 
     id: str
     content: str
@@ -249,7 +249,7 @@ class PinnedFact(TypedDict):
 
 
 class PinnedFactList(TypedDict):
-    """Facts, the weightiest first."""
+    """Facts, most salient first."""
 
     results: list[PinnedFact]
 
@@ -274,7 +274,7 @@ class InstructionList(TypedDict):
 
 
 class EntityItem(TypedDict):
-    """Somebody or something that memories speak of."""
+    """A person, place or thing that memories mention."""
 
     id: str
     name: str
@@ -285,7 +285,7 @@ class EntityItem(TypedDict):
 
 
 class EntityList(TypedDict):
-    """Whom and what memories speak of, most often mentioned first."""
+    """Entities, most mentioned first."""
 
     results: list[EntityItem]
 
@@ -307,7 +307,7 @@ class RelationItem(TypedDict):
 
 
 class RelationList(TypedDict):
-    """How entities are related, what was stated last first."""
+    """Relations between entities, newest first."""
 
     results: list[RelationItem]
 
@@ -334,14 +334,14 @@ class AgentItem(TypedDict):
 
 
 class AgentList(TypedDict):
-    """The agents there are."""
+    """All agents."""
 
     agents: list[AgentItem]
     total: int
 
 
 class AgentDeletion(TypedDict):
-    """An agent that was deleted, and how many memories went with it."""
+    """A deleted agent, and how many memories were deleted with it."""
 
     id: str
     deleted: int

@@ -12,26 +12,26 @@ from memstone.results.sessions import AgentItem, EpisodeItem, IdentityResult, Pi
 
 
 class EnginePart(TypedDict):
-    """One part of the engine, and why it is not available."""
+    """A part of the engine: whether it is available, and if not, why."""
 
     available: bool
     reason: str | None
 
 
 class KeywordPart(EnginePart):
-    """The search by words."""
+    """Search by words."""
 
     backend: str
 
 
 class ModelPart(EnginePart):
-    """A model, if there is one."""
+    """A model, if one is configured."""
 
     model: str | None
 
 
 class EmbeddingPart(ModelPart):
-    """The model that turns text into vectors."""
+    """The embedder."""
 
     provider: str | None
     dim: int | None
@@ -44,7 +44,7 @@ class EmbeddingPart(ModelPart):
 
 
 class VectorPart(EnginePart):
-    """The store of vectors."""
+    """The vector store."""
 
     backend: Literal["local", "external"]
     pending: int
@@ -59,7 +59,7 @@ class VectorPart(EnginePart):
 
 
 class GraphPart(EnginePart):
-    """Where entities and relations are: in the ledger alone (``local``), or in a graph database as well."""
+    """Where entities and relations are: in the ledger alone (``local``), or also in a graph database."""
 
     backend: Literal["local", "external"]
     pending: int
@@ -67,7 +67,7 @@ class GraphPart(EnginePart):
 
 
 class GraphFigures(TypedDict):
-    """How much a graph holds."""
+    """How much a graph contains."""
 
     entities: int
     mentions: int
@@ -75,7 +75,7 @@ class GraphFigures(TypedDict):
 
 
 class GraphReport(TypedDict):
-    """How the graph database compares with the ledger."""
+    """The graph database compared with the ledger."""
 
     backend: Literal["local", "external"]
     agrees: bool
@@ -91,7 +91,7 @@ class GraphReport(TypedDict):
 
 
 class EngineInfo(TypedDict):
-    """What the engine is made of."""
+    """The parts of the engine, and their state."""
 
     keyword: KeywordPart
     embedding: EmbeddingPart
@@ -102,7 +102,7 @@ class EngineInfo(TypedDict):
 
 
 class SelfTest(TypedDict):
-    """Whether a memory can be stored, listed and deleted; nothing of the test is left."""
+    """Whether a memory can be stored, listed and deleted; the test leaves nothing behind."""
 
     working: bool
     latency_ms: float
@@ -110,7 +110,7 @@ class SelfTest(TypedDict):
 
 
 class HealthProbe(TypedDict):
-    """Whether something could be stored and found again."""
+    """Whether a test memory could be stored and found."""
 
     ok: bool
     failed_at: str | None
@@ -119,7 +119,7 @@ class HealthProbe(TypedDict):
 
 
 class HealthFigures(TypedDict, total=False):
-    """What a store that can be read says of itself."""
+    """Counts of a store, if it can be read."""
 
     memories: int
     fulltext: int
@@ -139,7 +139,7 @@ class HealthFigures(TypedDict, total=False):
 
 
 class HealthReport(HealthFigures):
-    """Whether memory works, and if not, where it fails."""
+    """Whether memory works, and if not, at which step it fails."""
 
     level: Literal["healthy", "degraded", "unavailable"]
     reasons: list[str]
@@ -147,7 +147,7 @@ class HealthReport(HealthFigures):
 
 
 class VectorSpace(TypedDict):
-    """An index of vectors."""
+    """A vector space: its signature, state and dimension."""
 
     signature: str
     state: str
@@ -158,7 +158,7 @@ class VectorSpace(TypedDict):
 
 
 class FormationCounts(TypedDict, total=False):
-    """How often this process has kept something for later; for the tenant that runs the service."""
+    """Attempts of this process to store something in the background; for the tenant that runs the service."""
 
     attempts: int
     insert_successes: int
@@ -173,7 +173,7 @@ class FormationCounts(TypedDict, total=False):
 
 
 class FormationStats(FormationCounts):
-    """How memory is formed."""
+    """Counts of background learning."""
 
     mode: str
 
@@ -194,7 +194,7 @@ class RowCounts(TypedDict):
 
 
 class StoreStats(RowCounts):
-    """Counts of everything."""
+    """Counts of everything in the store."""
 
     indexes: list[VectorSpace]
     embedding_cache: NotRequired[CacheStats]
@@ -203,7 +203,7 @@ class StoreStats(RowCounts):
 
 
 class EncryptionStatus(TypedDict):
-    """What is encrypted on disk; the fields after the first two are there if ``store.encryption_key`` is set."""
+    """What is encrypted on disk; only the first two fields are present if ``store.encryption_key`` is not set."""
 
     state: EncryptionState
     """Of the database: ``server`` leaves it to PostgreSQL, ``memory`` is a store that is never on disk."""
@@ -221,7 +221,7 @@ class EncryptionStatus(TypedDict):
 
 
 class StoreCheck(TypedDict):
-    """The state of a store; what is there beside the first four depends on the database."""
+    """The state of a store; fields after the first four depend on the database."""
 
     location: str
     schema: int
@@ -247,14 +247,14 @@ class StoreCheck(TypedDict):
 
 
 class QueueStats(TypedDict):
-    """What is still to be learned from, and what was given up."""
+    """How much waits to be learned from, and how much was given up."""
 
     pending: int
     dead: int
 
 
 class JobStats(TypedDict):
-    """How often background work was done, with what success, and how long it took."""
+    """Count, success rate and duration of background jobs."""
 
     calls: int
     success_rate: float | None
@@ -266,20 +266,20 @@ class JobStats(TypedDict):
 
 
 class WorkStats(JobStats):
-    """All background work, and the same by task."""
+    """Statistics of all background work, and by task."""
 
     by_task: dict[str, JobStats]
 
 
 class LastConsolidation(TypedDict):
-    """When memory was consolidated last, and how that ended."""
+    """Time and outcome of the last consolidation."""
 
     at: str
     status: JobStatus
 
 
 class DashboardLayers(TypedDict, total=False):
-    """The layers of somebody who is named."""
+    """The layers of a named user, agent or run."""
 
     identity: IdentityResult | None
     """None where no user is named."""
@@ -288,7 +288,7 @@ class DashboardLayers(TypedDict, total=False):
 
 
 class DashboardResult(DashboardLayers):
-    """What a management view begins with: the layers of a scope, or the work of the whole tenant."""
+    """An overview for a management page: the layers of a scope, or the work of the whole tenant."""
 
     counts: dict[str, int]
     """Memories by layer."""
@@ -299,7 +299,7 @@ class DashboardResult(DashboardLayers):
 
 
 class MetricCounts(TypedDict):
-    """The counts that rates are made of."""
+    """The counts behind the rates."""
 
     added: int
     replaced: int
@@ -317,7 +317,7 @@ class MetricCounts(TypedDict):
 
 
 class MetricsReport(TypedDict):
-    """Figures of a user, or of everybody; a rate is None as long as there is nothing to compute it from."""
+    """Metrics of a user, or of everybody; a rate is None while there is no data."""
 
     user_id: str | None
     """None for everybody."""
@@ -332,7 +332,7 @@ class MetricsReport(TypedDict):
 
 
 class ReindexResult(TypedDict):
-    """How many vectors were made."""
+    """How many vectors were built."""
 
     signature: str
     """The signature of the embedder that is configured."""
@@ -345,7 +345,7 @@ class ReindexResult(TypedDict):
 
 
 class VectorStoreCheck(TypedDict):
-    """How a separate vector store differs from the ledger."""
+    """How an external vector store differs from the ledger."""
 
     points: int
     """Points in the store, before anything was repaired."""
@@ -359,13 +359,13 @@ class VectorStoreCheck(TypedDict):
 
 
 class RefreshResult(ReindexResult):
-    """How many vectors were made, and how many of them anew."""
+    """How many vectors were built, and how many of them rebuilt."""
 
     refreshed: int
 
 
 class RedactResult(TypedDict):
-    """How many secrets were masked, or would be."""
+    """How many secrets were masked, or would be masked."""
 
     dry_run: bool
     scanned: int
@@ -385,13 +385,13 @@ class ConsolidateCounts(TypedDict, total=False):
     pruned: int
     summarized: int
     narratives: int
-    """Texts about users that were made anew."""
+    """Texts about users that were made again."""
     purged: dict[str, int]
     """Rows that were old enough to be removed, by table."""
 
 
 class ConsolidateResult(ConsolidateCounts):
-    """How a consolidation ended, and what it changed."""
+    """The outcome of a consolidation, and what it changed."""
 
     status: Literal["completed", "already_running", "disabled"]
     job_id: NotRequired[str]
@@ -400,7 +400,7 @@ class ConsolidateResult(ConsolidateCounts):
 
 
 class SummaryCounts(TypedDict):
-    """How much was shortened to its first sentences, or would be."""
+    """How many memories were shortened, or would be shortened."""
 
     originalCount: int
     summarizedCount: int
@@ -408,14 +408,14 @@ class SummaryCounts(TypedDict):
 
 
 class SummaryResult(SummaryCounts):
-    """How much of a scope was shortened, or would be."""
+    """How much of a scope was shortened, or would be shortened."""
 
     job_id: NotRequired[str]
     """The job by which it can be undone."""
 
 
 class OldSummaryResult(SummaryCounts):
-    """How much of what is old was shortened, or would be."""
+    """How many old memories were shortened, or would be shortened."""
 
     job_ids: list[str]
     """The jobs by which it can be undone."""

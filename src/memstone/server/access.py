@@ -50,7 +50,7 @@ KEY: Final = "api_key"
 
 
 def read_headers(headers: Headers) -> dict[str, str]:
-    """Return headers as they were meant: what was sent in UTF-8 comes in as if every byte were a character.
+    """Decode headers that were sent as UTF-8.
 
     One that stands there several times is a list. Two persons in one request are thereby nobody's name.
     """
@@ -69,12 +69,12 @@ def _decode_utf8(value: str) -> str:
 
 
 def user_in_headers(headers: Mapping[str, str], policy: Identity) -> str:
-    """Return whom the headers of a request name, on any route; '' when nobody."""
+    """Return the user that headers name, on any route; '' if none."""
     return next(_find_named_users(headers, {}, _person_sources(policy)), "")
 
 
 def user_in_chat(headers: Mapping[str, str], body: Mapping[str, Any], policy: Identity, *, trusted: bool) -> str:
-    """Return whom a chat names: by a header, or by the field ``user`` of its body; '' when nobody.
+    """Return the user that a chat names, by a header or by ``user`` in its body; '' if none.
 
     With a key that is ``trusted`` to name anybody the body counts where it is a source, or where no other source of
     persons is configured: a header that is left out once must not let something else in its place. It comes before a
@@ -91,7 +91,7 @@ def _person_sources(policy: Identity) -> list[str]:
 
 
 def _find_named_users(headers: Mapping[str, str], body: Mapping[str, Any], persons: list[str]) -> Iterator[str]:
-    """Yield whom a request names: by our own header, by configured sources in their order, by a known header."""
+    """Yield the users that a request names: by our header, configured sources, then known headers."""
     own, known = (f"header:{name}" for name in (OWN_HEADER, FORMER_HEADER)), (f"header:{name}" for name in USER_HEADERS)
     for source in (*own, *persons, *known):
         kind, _, name = source.partition(":")
@@ -101,12 +101,12 @@ def _find_named_users(headers: Mapping[str, str], body: Mapping[str, Any], perso
 
 
 def text_of(value: Any) -> str:
-    """Return a value of a body as an id may be written: text without blanks around it, else ''."""
+    """Return an id in a body as text; '' if it is not valid."""
     return value.strip() if isinstance(value, str) else ""
 
 
 def with_own_names(answer: Any, bounds: Bounds) -> Any:
-    """Return an answer in which users are called as the caller calls them: a pool of its key by the name of a person.
+    """Return an answer with users under the caller's own names.
 
     The caller sends that name again; the id of a pool it cannot send.
     """
@@ -136,7 +136,7 @@ _NOTED_EVERY: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who may ask: the key, and the memory as that key reaches it."""
+    """A caller: the key, and the memory within its bounds."""
 
     key: ApiKey
     memory: AsyncMemoryVerbs
@@ -171,7 +171,7 @@ class Caller:
 
 
 class Authenticator:
-    """Recognises keys, and remembers for a second whom it has recognised."""
+    """Recognises keys, and remembers them for a second."""
 
     def __init__(self, memory: AsyncMemory, *, open_loopback: bool = False) -> None:
         self._memory, self._open = memory, open_loopback
@@ -275,12 +275,12 @@ class Authenticator:
 
 
 def _access_named(token: str) -> str:
-    """Return what a key is remembered by: not by itself."""
+    """Return the name under which a recognised key is remembered, which is not the key."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def token_of(request: Request) -> str:
-    """Return the key that a request carries."""
+    """Return the key in a request."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and token:
         return token.strip()
@@ -288,13 +288,13 @@ def token_of(request: Request) -> str:
 
 
 async def admit_caller(request: Request) -> Caller:
-    """Return the caller of a request, within their rate."""
+    """Return the caller of a request, within its rate limit."""
     state: ServiceState = request.app.state.memstone
     return await state.admit(request)
 
 
 async def admitted_by_name(request: Request) -> Caller:
-    """Return the same, in a request whose headers may say for whom it asks."""
+    """Return the caller of a request whose headers may name a user."""
     state: ServiceState = request.app.state.memstone
     return await state.admit_by_name(request)
 
@@ -308,7 +308,7 @@ def _require_verb(verb: Verb) -> Callable[[Caller], Awaitable[Caller]]:
 
 
 async def _admit_chat_caller(caller: Annotated[Caller, Depends(admit_caller)]) -> Caller:
-    """Admit a caller who may chat: it spends what a model costs and is learned from, which takes more than reading.
+    """Return a caller who may chat, which needs ``write``.
 
     Whom a chat is about is decided by the gateway, which goes on without memory where others refuse.
     """
@@ -317,7 +317,7 @@ async def _admit_chat_caller(caller: Annotated[Caller, Depends(admit_caller)]) -
 
 
 class AuthenticatedRoute(StrictRoute):
-    """A route that knows who asks before it reads what is sent: who has no key costs no more than that.
+    """A route that checks the key before it reads the body.
 
     What its answer tells of a store that failed is what a caller may know, and users are called as the caller does.
     """
@@ -340,7 +340,7 @@ class AuthenticatedRoute(StrictRoute):
 
 def _wrap_endpoint(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     if not inspect.iscoroutinefunction(endpoint) or hasattr(endpoint, "__wrapped__"):
-        return endpoint  # one that hands its answer over piece by piece, or a route that is made anew from this one
+        return endpoint  # one that hands its answer over piece by piece, or a route that is made again from this one
 
     @wraps(endpoint)
     async def call_endpoint(*args: Any, **kwargs: Any) -> Any:
@@ -353,7 +353,7 @@ def _wrap_endpoint(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def asks_who(dependant: Dependant) -> bool:
-    """Return whether a route is for those only who show who they are."""
+    """Return whether a route needs a key."""
     return dependant.call in (admit_caller, admitted_by_name) or any(map(asks_who, dependant.dependencies))
 
 
@@ -368,7 +368,7 @@ Chatter = Annotated[Caller, Depends(_admit_chat_caller)]
 
 
 def resolve_scope(caller: Caller, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scope of a request as keywords; who names nobody means everybody, which takes an administrator.
+    """Return the scope of a request; a request that names nobody means everybody and needs an administrator.
 
     Unless the key is not an administrator's, and a request that names nobody is about somebody; or the request says
     ``everybody`` itself, true or false.
@@ -392,7 +392,7 @@ def is_bound(caller: Caller) -> bool:
 def require_confirmation(
     caller: Caller, narrowing: Mapping[str, Any], confirm: str | None, *, dry_run: bool = False
 ) -> None:
-    """Go on only if something narrows a deletion, or whoever asks for it names what they are about to empty."""
+    """Go on only if something narrows a deletion, or the caller names what they are about to empty."""
     if dry_run or any(narrowing.values()):
         return
     reach = _name_of_reach(caller)

@@ -73,7 +73,7 @@ _SHUTDOWN_SECONDS: Final = 5.0
 
 
 def create_app(config: Settings | Mapping[str, Any] | None = None, *, memory: AsyncMemory | None = None) -> FastAPI:
-    """Return the application for some settings; a ``memory`` that is handed over stays its owner's to close."""
+    """Return the application for some settings; a ``memory`` that is passed is closed by its owner."""
     settings = Settings.of(config).for_service()
     speak_softly()
     ours = AsyncMemory(settings) if memory is None else memory

@@ -306,7 +306,7 @@ _MOST_HOPS: Final = 50
 
 
 class ProxyAddresses:
-    """Puts the address of the caller in the place of a proxy's, for every request of a trusted proxy."""
+    """Puts the address of the caller in place of a proxy's, for every request of a trusted proxy."""
 
     def __init__(self, app: ASGIApp, *, proxies: Sequence[str], header: str) -> None:
         self._app, self._header = app, header

@@ -66,7 +66,7 @@ class SharedCounts:
         return bool(self._own) and not self._busy and time.monotonic() >= self._next
 
     async def exchange(self) -> dict[str, int]:
-        """Tell the others what was counted here; gives what they have counted since, by name."""
+        """Tell the others what was counted here; return what they have counted since, by name."""
         self._busy, own, self._own = True, self._own, {}
         try:
             now = self._now()

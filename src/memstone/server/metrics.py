@@ -11,7 +11,7 @@ from typing import Any, Final
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.registry import REGISTRY
 
-# --- what a service counts and times, for whoever scrapes it. No figure carries a name, an id or a --------------------
+# --- what a service counts and times, for monitoring. No figure carries a name, an id or a --------------------
 
 
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST

@@ -250,7 +250,7 @@ def _without_secrets(_: Any, __: str, line: MutableMapping[str, Any]) -> Mutable
 
 
 def redact_value(value: Any) -> Any:
-    """Return a value without secrets, addresses and numbers of people, however deep they stand in it."""
+    """Return a value without secrets, addresses and numbers of people, however deep they are in it."""
     if isinstance(value, str):
         return value if _NAME.fullmatch(value) else redact_preview(_OUR_KEYS.sub(_MASKED, value))
     if isinstance(value, Mapping):

@@ -151,7 +151,7 @@ class WriteCheck:
     async def reason(self) -> str | None:
         """Return the reason, after another try where the last is a while ago.
 
-        Whoever asks waits for it, but not for long.
+        The caller waits for it, but not for long.
         """
         if self._trying is None and self._now() >= self._next:
             self._trying = self._tasks.start(failure_of(self._attempt()))

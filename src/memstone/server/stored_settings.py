@@ -76,7 +76,7 @@ def _read_backends(settings: Settings) -> tuple[dict[str, Any], ProviderKeys]:
 def apply_choices(
     settings: Settings, values: Mapping[str, Any], secrets: Mapping[str, str], guard: UrlGuard
 ) -> AppliedSettings:
-    """Return settings with stored choices in the place of what is configured. May resolve names, which blocks."""
+    """Return settings with stored choices in place of what is configured. May resolve names, which blocks."""
     applied = AppliedSettings(settings)
     choices = _Choices(settings, values, secrets, guard)
     for name, choose in (
@@ -249,7 +249,7 @@ _IN_QUERY: Final = re.compile(r"(?i)([?&](?=[^=&?\s]*(?:key|secret|password|toke
 
 
 def mask_settings(settings: Settings) -> dict[str, Any]:
-    """Return settings as plain values, with a mask in the place of every secret."""
+    """Return settings as plain values, with a mask in place of every secret."""
     walked = _mask_value(settings.model_dump(mode="json"), hidden=False)
     assert isinstance(walked, dict)  # noqa: S101 - settings are a mapping
     return walked

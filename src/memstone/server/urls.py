@@ -70,7 +70,7 @@ class SafeUrl:
 
     @property
     def pinned_url(self) -> str:
-        """The same with the address in the place of the name."""
+        """The same with the address in place of the name."""
         return f"{self.scheme}://{_format_authority(self.address, self.port, self.scheme)}{self.path}"
 
     @property

@@ -14,7 +14,7 @@ Answer: TypeAlias = "str | Reply | Exception | dict[str, object] | list[object]"
 
 
 class ScriptedLlm:
-    """Plays answers in order, or asks a function for each; ``prompts`` holds what it was asked.
+    """A language model that returns prepared answers in order, or calls a function; ``prompts`` records its input.
 
     When the script has come to its end, every further prompt is an ``LLMError``: a test sees a call it
     did not expect.

@@ -412,7 +412,7 @@ _TEI_FIELDS: Final = {"query", "texts", "truncate", "truncation_direction", "raw
 
 
 def relevance_score(query: str, document: str) -> float:
-    """Return the share of the query's words that stand in the document."""
+    """Return the share of the query's words that are in the document."""
     words = query.lower().split()
     existing = set(document.lower().split())
     return sum(word in existing for word in words) / len(words) if words else 0.0

@@ -42,7 +42,7 @@ class ChatFake(ABC):
     """
 
     fields: frozenset[str]
-    """What may stand in a request."""
+    """What may be in a request."""
 
     def __init__(
         self, *answers: Answer, refuses: Iterable[str] = (), key: str = KEY, events: int | None = None

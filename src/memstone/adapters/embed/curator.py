@@ -182,7 +182,7 @@ def _load_curator() -> CuratorModel:
 
 
 def _start_afresh_in_child() -> None:
-    """Begin anew: a fork copies a session without its threads, neither used nor freed there (see ``local``)."""
+    """Begin again: a fork copies a session without its threads, neither used nor freed there (see ``local``)."""
     global _lock, _models
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_models))
     _lock, _models = threading.Lock(), []

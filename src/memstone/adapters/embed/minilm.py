@@ -84,7 +84,7 @@ def _varint_at(message: memoryview, place: int) -> tuple[int, int]:
 
 
 class OnnxGraph:
-    """A model in the making. Nodes stand in the order in which they are computed."""
+    """A model in the making. Nodes are in the order in which they are computed."""
 
     def __init__(self) -> None:
         self._nodes: Pieces = []
@@ -194,7 +194,7 @@ def _encode_varint(value: int) -> bytes:
     return bytes([*rest, value])
 
 
-# --- the network of the built-in model, written anew so that it computes with the 8-bit weights as --------------------
+# --- build the network ------------------------------------------------------------------------------------------------
 
 
 _LAYERS: Final = 6
@@ -268,7 +268,7 @@ class Network:
 
     def __init__(self, content: bytes) -> None:
         self._known = read_weights(content)
-        # The products have no speaking names, but stand in the order of the network.
+        # The products have no speaking names, but are in the order of the network.
         self._products = [name[:-2] for name in self._known if name.startswith("val_") and name.endswith("_q")]
 
     def words(self) -> tuple[npt.NDArray[np.int8], Floats]:

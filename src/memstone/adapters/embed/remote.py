@@ -35,7 +35,7 @@ class ServiceOutage:
 
     Only calls that were given up count, each with all its attempts: one with the usual retries is enough, and so is one
     that waited until its time was over. Then one call is let through, with a single attempt; if it is answered all is
-    well again, if not the pause starts anew. Safe to share between threads: two that go through at once do no harm.
+    well again, if not the pause starts again. Safe to share between threads: two that go through at once do no harm.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -170,7 +170,7 @@ class RemoteEmbedderConfig(BaseModel):
 
 
 class RemoteEmbedder:
-    """Batches, retries and checks; a subclass says what one request looks like and where the vectors stand in a body.
+    """Batches, retries and checks; a subclass says what one request looks like and where the vectors are in a body.
 
     Texts without content are not sent (providers refuse them) and give rows of zeros.
     """

@@ -116,7 +116,7 @@ class AsyncIo:
     """Awaits on the running loop and runs blocking work on ``threads`` threads of its own.
 
     One object may be used from one ``asyncio.run`` after the other: connections and locks belong to
-    the loop that runs. ``close`` may be called twice, and a closed Io opens anew when it is used again.
+    the loop that runs. ``close`` may be called twice, and a closed Io opens again when it is used again.
     """
 
     def __init__(self, *, threads: int = 4) -> None:

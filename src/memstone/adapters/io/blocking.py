@@ -43,7 +43,7 @@ class BlockingIo:
     """Does everything inline; with ``threads`` a ``gather`` runs side by side on that many threads.
 
     Safe to share between threads. After a fork the child opens its own connections and threads and
-    leaves those of its parent alone. ``close`` may be called twice, and a closed Io opens anew when it
+    leaves those of its parent alone. ``close`` may be called twice, and a closed Io opens again when it
     is used again.
     """
 

@@ -22,7 +22,7 @@ class GuardedLlm:
 
     After ``open_after`` failures in a row that could pass (time-outs, rate limits, a service that is down) prompts are
     refused at once. When ``cool_down`` seconds have gone by, one prompt is let through: if it is answered all is well
-    again, if it fails the pause starts anew. Any answer, and any error that trying again would not help, ends the row.
+    again, if it fails the pause starts again. Any answer, and any error that trying again would not help, ends the row.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class GuardedLlm:
     async def _admit(self, *, claim: bool) -> bool:
         """Return whether this call tries a model that was down; ``LlmUnavailable`` while it may not be asked.
 
-        A trial starts the pause anew for all others, so that one that is never heard of again blocks nobody for ever.
+        A trial starts the pause again for all others, so that one that is never heard of again blocks nobody for ever.
         """
         async with self._lock:
             if self._closed_until is None:

@@ -15,7 +15,7 @@ class CallableLlm:
     """Wraps ``function(messages) -> text``; messages are dicts with ``role`` and ``content``.
 
     The function runs through ``io.run`` and may block; an async one is awaited on the loop. It is told
-    neither temperature nor format; what the format has to be stands in the messages. Tools cannot be
+    neither temperature nor format; what the format has to be is in the messages. Tools cannot be
     passed and are refused.
     """
 

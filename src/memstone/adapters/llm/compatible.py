@@ -1,6 +1,6 @@
 """Language models of vendors with OpenAI's API; ``compatible.groq`` is the class for Groq.
 
-They differ in where they are, whose key they take and which ways to ask for JSON they have, and that stands in a table
+They differ in where they are, whose key they take and which ways to ask for JSON they have, and that is in a table
 (``memstone.adapters.vendors``).
 """
 

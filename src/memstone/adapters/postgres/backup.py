@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 STORE: Final = "postgresql"
 _BLOCK: Final = 1 << 20
 _FOLLOWED: Final = "changes"
-"""Written anew when a copy is put back, under numbers that nobody has seen: every index begins again."""
+"""Written again when a copy is put back, under numbers that nobody has seen: every index begins again."""
 
 _SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TABLES: Final = """
@@ -240,7 +240,7 @@ def _join_column_names(columns: Sequence[str]) -> sql.Composed:
 
 
 def extract_copy(path: Path, folder: Path) -> dict[str, Any]:
-    """Put the parts of a copy into a folder, each checked; gives the manifest."""
+    """Put the parts of a copy into a folder, each checked; return the manifest."""
     manifest = manifest_for(path, STORE, schema.latest_schema_version())
     tables = manifest.get("tables")
     if not isinstance(tables, dict) or not isinstance(manifest.get("columns"), dict):
@@ -261,7 +261,7 @@ def verify_copy(path: Path, folder: Path, files: EncryptedFiles) -> dict[str, An
 
 
 def stage_copy(session: BackupSession, path: Path, folder: Path, admit: Admit | None = None) -> dict[str, Any]:
-    """Begin a transaction in which the rows of a copy stand in temporary tables; gives the manifest.
+    """Begin a transaction in which the rows of a copy are in temporary tables; return the manifest.
 
     With ``admit``, rows of a foreign copy that would open a door are left out, and the manifest says which.
     """
@@ -283,7 +283,7 @@ def stage_copy(session: BackupSession, path: Path, folder: Path, admit: Admit | 
 
 
 def _left_out(session: BackupSession, manifest: Mapping[str, Any], barred: frozenset[str]) -> dict[str, Any]:
-    """Take out settings of a service that a foreign copy holds; gives all that is not taken from it, in rows."""
+    """Take out settings of a service that a foreign copy holds; return all that is not taken from it, in rows."""
     query = sql.SQL("DELETE FROM pg_temp.settings WHERE starts_with(scope_key, {})")
     service = session.run(query.format(sql.Literal(SERVICE_SETTINGS))).rowcount
     taken = {table.name for table in session.tables} - barred
@@ -368,7 +368,7 @@ def _stop_writers(session: BackupSession, tenant: str | None) -> None:
 def write_again(
     session: BackupSession, target: Path, manifest: Mapping[str, Any], signer: Signer | None
 ) -> dict[str, Any]:
-    """Write what is staged in the place of the copy it came from."""
+    """Write what is staged in place of the copy it came from."""
     with open_staging_folder(target) as folder:
         parts, counts = _dump_tables(session, folder, None, live=False)
         stored = {name: manifest.get(name) for name in ("tenant", "created_at")}
@@ -450,7 +450,7 @@ class PostgresCopies:
         return await self._io.run(lambda: self._inspect(path))
 
     async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
-        """Put a backup in the place of what is there."""
+        """Put a backup in place of what is there."""
         await self.open()
         return await self._io.run(lambda: self._restore(path, admit, prepare, progress))
 

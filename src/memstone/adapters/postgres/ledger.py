@@ -74,7 +74,7 @@ async def read_commit_fate(lent: PooledConnection, sent: PendingCommit) -> Fate:
     try:
         ((state, same),) = await lent.wire.fetch(_STATE, (sent.number, sent.started))
     except InvalidParameterValue:
-        return Fate.LOST  # the server started anew and has not come to this number again: it never wrote it down
+        return Fate.LOST  # the server started again and has not come to this number again: it never wrote it down
     if state == "in progress" and same:
         return Fate.OPEN
     if sent.witness is not None:

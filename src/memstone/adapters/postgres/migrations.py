@@ -56,7 +56,7 @@ FROM pg_class WHERE relnamespace = 'memstone'::regnamespace AND relkind = 'r'"""
 
 
 # A database of the former name. Policies, views and grants go along with what they are about; only what names a setting
-# of the session is written anew. The former role stays, because other databases of the server may use it, and whoever
+# of the session is written again. The former role stays, because other databases of the server may use it, and whoever
 # was its member becomes one of the new role.
 _FORMER: Final = "SELECT to_regclass('retain.schema_version') IS NOT NULL AND to_regnamespace('memstone') IS NULL"
 _RENAME: Final = """
@@ -135,7 +135,7 @@ def refuse_upgraded(version: int) -> None:
 
 
 def migrate_schema(connection: psycopg.Connection[Any]) -> int:
-    """Apply what is missing; gives the version the database had before."""
+    """Apply what is missing; return the version the database had before."""
     if _fetch_first_value(connection, _FORMER):
         _rename_former(connection)
     state = read_state(connection)

@@ -37,7 +37,7 @@ APART: Final = ";"
 
 _TEST: Final = "test"
 _TEST_SECONDS: Final = 10.0
-"""A call to oneself that is not heard within this time never will be: a pooler stands in between."""
+"""A call to oneself that is not heard within this time never will be: a pooler is in between."""
 
 _IDLE_SECONDS: Final = 60.0
 _MARGIN: Final = 0.02

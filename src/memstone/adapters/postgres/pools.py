@@ -28,7 +28,7 @@ OUTAGE: Final = 10.0
 
 
 _TRIED: Final = 2.0
-"""For so long it is tried to connect; who waits in an outage asks anew, as the pool itself tries ever less often."""
+"""For so long it is tried to connect; who waits in an outage asks again, as the pool itself tries ever less often."""
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class _Reach:
         self._missed_since = None
 
     def patience(self, end: float) -> float:
-        """Return how many seconds to wait before asking anew."""
+        """Return how many seconds to wait before asking again."""
         left = end - monotonic()
         return left if self._missed_since is None else min(left, _TRIED)
 

@@ -46,7 +46,7 @@ _HINT: Final = re.compile(r" \|\| ''| INDEXED BY \w+")
 
 @lru_cache(maxsize=4096)
 def to_numbered_placeholders(statement: str) -> str:
-    """Return a statement with numbered placeholders and without hints; what stands in quotes is left alone."""
+    """Return a statement with numbered placeholders and without hints; what is in quotes is left alone."""
     numbers = count(1)
 
     def piece(match: re.Match[str]) -> str:

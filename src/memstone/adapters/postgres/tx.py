@@ -208,7 +208,7 @@ class PostgresTx(SqlTx):
         self._sql = sql
         self.memories = _Memories(sql)
         self.browse = _Browse(sql, compiled, self.memories)
-        self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written anew
+        self.text = PostgresFullText(sql)  # type: ignore[assignment]  # the same port, written again
         self.vectors = PostgresVectors(sql)
         self.events: _Events = _Events(sql)
         self.signals: _Signals = _Signals(sql)
@@ -361,7 +361,7 @@ class _ApiKeys(ApiKeysTable):
     _sql: PostgresSql
 
     async def find(self, key_id: str) -> ApiKey | None:
-        """Return a key: the wall lets this one row through, whoever asks, as it is what tells the tenant."""
+        """Return a key: the wall lets this one row through, the caller, as it is what tells the tenant."""
         await self._sql.say("memstone.key", key_id)
         return await super().find(key_id)
 

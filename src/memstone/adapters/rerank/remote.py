@@ -42,7 +42,7 @@ class RemoteRerankerConfig(BaseModel):
 class RemoteReranker:
     """Documents without content are not sent (providers refuse them) and not ranked.
 
-    A subclass says what a request looks like and where the scores stand in an answer.
+    A subclass says what a request looks like and where the scores are in an answer.
     """
 
     _config: RemoteRerankerConfig

@@ -31,7 +31,7 @@ _NEVER: Final = (1980, 1, 1, 0, 0, 0)
 def write_archive(
     target: Path, parts: Mapping[str, Path], about: Mapping[str, Any], signer: Signer | None
 ) -> dict[str, Any]:
-    """Write an archive in the place of an older one; gives its manifest, which is signed where there is a signer."""
+    """Write an archive in place of an older one; return its manifest, which is signed where there is a signer."""
     with _open_atomic_file(target) as file, zipfile.ZipFile(file, "w") as archive:
         written = {name: _write_part(archive, name, source) for name, source in parts.items()}
         manifest = {"format": FORMAT, "version": VERSION, **about, "files": written}
@@ -118,7 +118,7 @@ def manifest_for(path: Path, store: str, latest: int) -> dict[str, Any]:
 
 
 def extract_archive(path: Path, folder: Path, names: frozenset[str]) -> dict[str, Any]:
-    """Put the parts of an archive into a folder, each checked against the manifest; gives the manifest."""
+    """Put the parts of an archive into a folder, each checked against the manifest; return the manifest."""
     with _open_archive(path) as archive:
         manifest = _read_manifest(path, archive)
         if manifest["files"].keys() != names:

@@ -122,7 +122,7 @@ class EntitiesTable:
         return found
 
     async def _owners(self, scope: Scope) -> list[Scope]:
-        """Return whose entities the memories linked to an agent or a run may speak of."""
+        """Return whose entities the memories linked to an agent or a run may mention."""
         condition, params = _link_condition(scope)
         index = "links_agent" if scope.agent_id else "links_run"
         query = f"SELECT DISTINCT l.user_id, l.agent_id, l.run_id FROM links l INDEXED BY {index} WHERE {condition}"

@@ -197,7 +197,7 @@ class ErasureTable:
         return [str(row[0]) for row in await self._among(query, tenant_id, seqs)]
 
     async def _undescribe(self, tenant_id: str, ids: Sequence[str]) -> None:
-        """Remove the description of entities that others speak of: it may be in words that go."""
+        """Remove the description of entities that others mention: it may be in words that go."""
         for part in split_chunks(ids):
             query = (
                 f"UPDATE entities SET description = NULL WHERE tenant_id = ? AND id IN ({placeholder_list(len(part))})"
@@ -269,7 +269,7 @@ class ErasureTable:
         await self._sql.run("INSERT INTO fulltext (fulltext) VALUES ('rebuild')")
 
     async def merge_words(self, *, first: bool) -> bool:
-        # What was taken out stands in the index until the part that holds it is merged with all others. A negative
+        # What was taken out is in the index until the part that holds it is merged with all others. A negative
         # number lets all parts take part in that; the index tells by its rows whether anything was done.
         before = await self._parts()
         pages = -_MERGED_PAGES if first else _MERGED_PAGES

@@ -38,7 +38,7 @@ _LONG: Final = 16_000
 """A text of so many characters is looked at once whether the index is too far behind."""
 
 BEHIND_CHARS: Final = 262_144
-"""How much text it may be behind: whoever asks reads all of that, for every question."""
+"""How much text it may be behind: the caller reads all of that, for every question."""
 
 _COLUMNS: Final = "body, key, speaker, day, scope"
 _INSERT: Final = f"INSERT INTO words (seq, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
@@ -54,7 +54,7 @@ _MATCH: Final = (
 _BEHIND: Final = f"SELECT seq, {_COLUMNS} FROM words WHERE seq > ?"
 _PAGE: Final = 2000
 _RARE: Final = 2.0
-"""What a word counts in a row that is not indexed yet: as much as one that stands in a tenth of all rows."""
+"""What a word counts in a row that is not indexed yet: as much as one that is in a tenth of all rows."""
 
 # When it was said tells its place in a conversation, and is asked for only where there is one.
 _ROW: Final = f"""coalesce(l.agent_id, ''), coalesce(l.run_id, ''), coalesce(m.layer, ''),

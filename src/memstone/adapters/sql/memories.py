@@ -258,7 +258,7 @@ def _from_clause(where: Where) -> str:
     narrowest = next((name for name in ("run_id", "user_id", "agent_id") if name in named), "")
     if not narrowest:
         return _EITHER_FIRST
-    # The indexes of runs and agents leave out '' and are used only where it stands that '' is not meant.
+    # The indexes of runs and agents leave out '' and are used only where it is that '' is not meant.
     return _LINKS_FIRST if narrowest == "user_id" else f"{_LINKS_FIRST} AND l.{narrowest} <> ''"
 
 

@@ -48,7 +48,7 @@ class SqlConnection(Protocol):
         ...
 
     async def insert(self, query: str, params: Params) -> int:
-        """Insert one row; gives its integer key."""
+        """Insert one row; return its integer key."""
         ...
 
     async def many(self, query: str, params: Iterable[Params]) -> None:

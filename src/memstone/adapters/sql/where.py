@@ -61,7 +61,7 @@ class Field(Protocol):
         ...
 
     def compare_order(self, sign: str, value: object) -> SqlFragment:
-        """Test that it is of the same type and stands in this order to the value."""
+        """Test that it is of the same type and is in this order to the value."""
         ...
 
     def has(self, value: object, *, folded: bool) -> SqlFragment:
@@ -350,7 +350,7 @@ class Shapes:
         return known[0], [values[at] for at in known[1]]
 
     def _compile_shape(self, shape: Shape, where: Where) -> tuple[str, list[int]] | None:
-        """Return the text for a shape and where each value stands in it; None where a value does not stand as it is."""
+        """Return the text for a shape and where each value is in it; None where a value does not stand as it is."""
         text, params = self._compiled(_number_values(where, iter(range(1 << 30))))
         plain = all(isinstance(one, (_Text, _Number)) for one in params)
         if len(self._known) >= _SHAPES:

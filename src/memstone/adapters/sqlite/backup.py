@@ -57,7 +57,7 @@ _NOT_OF_A_SERVICE: Final = f" WHERE substr(scope_key, 1, {len(SERVICE_SETTINGS)}
 
 
 def take_rows(target: Connection, source: Path, version: int) -> dict[str, Any]:
-    """Make a store of a version in an empty file and copy the rows of a foreign one; gives what was left out."""
+    """Make a store of a version in an empty file and copy the rows of a foreign one; return what was left out."""
     make_schema(target, version)
     raw = target.raw
     raw.execute("PRAGMA foreign_keys = OFF")
@@ -94,7 +94,7 @@ def _refuse_other_tables(ours: _Objects, others: _Objects, tables: list[str]) ->
 
 
 def _copy_table_rows(raw: sqlite3.Connection, table: str) -> int:
-    """Copy the rows of a table; gives how many were left out."""
+    """Copy the rows of a table; return how many were left out."""
     (count,) = raw.execute(f'SELECT count(*) FROM foreign_store."{table}"').fetchone()
     if table in _BARRED:
         return int(count)
@@ -316,7 +316,7 @@ def _in_transaction(connection: Connection, work: Work[T], wrong: str) -> T:
 
 
 def _advance_sequences(database: sqlite3.Connection, highest: dict[str, int]) -> None:
-    """Give out no number twice, and let every index that follows the change counter see that it must begin anew."""
+    """Give out no number twice, and let every index that follows the change counter see that it must begin again."""
     database.execute("DELETE FROM changes")
     for name, number in {"changes": 0, **highest}.items():
         least = number + _MARGIN if name == "changes" else number

@@ -141,7 +141,7 @@ class SqliteSql:
 def _multi_row_insert(query: str) -> str:
     """Return the same INSERT for several rows, '' when it is none of given values.
 
-    Each statement opens every index anew.
+    Each statement opens every index again.
 
     OR FAIL leaves the rows before one that fails, as statements of one row do: whoever fails undoes the whole unit.
     Without it SQLite would copy every page that the statement touches, to undo that statement alone.

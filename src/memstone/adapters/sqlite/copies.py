@@ -38,7 +38,7 @@ _holding: Final = ForkSafeLock()
 
 
 def count_traces(connection: Connection, files: Mapping[str, Iterable[bytes]], look: Look) -> dict[str, int]:
-    """Count the pieces in each file, but for those that stand in a row: somebody else may have said the same."""
+    """Count the pieces in each file, but for those that are in a row: somebody else may have said the same."""
     found = {name: _find_pieces(parts, look) for name, parts in files.items()}
     if any(found.values()):
         remaining = _find_pieces(_read_row_texts(connection), look)
@@ -149,7 +149,7 @@ class SqliteCopies:
         return await self._io.run(lambda: self._inspect(path))
 
     async def restore(self, path: Path, admit: Admit, prepare: Work[bool], progress: Progress | None) -> dict[str, Any]:
-        """Put a backup in the place of everything there is."""
+        """Put a backup in place of everything there is."""
         return await self._io.run(lambda: self._restore(path, admit, prepare, progress))
 
     async def rewrite(
@@ -171,7 +171,7 @@ class SqliteCopies:
         return await self._io.run(lambda: self._wipe_log(_MOMENT))
 
     async def wipe(self) -> bool:
-        """Write the file anew and empty its log."""
+        """Write the file again and empty its log."""
         return await self._io.run(self._wipe)
 
     async def traces(self, look: Look) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Encrypt an SQLite store, decrypt it, or change its key.
 
-The first two write a new file and put it in the place of the old one, so nobody may have the store open. The third is
+The first two write a new file and put it in place of the old one, so nobody may have the store open. The third is
 one transaction: others go on, and find with their next statement that they need the new key.
 """
 

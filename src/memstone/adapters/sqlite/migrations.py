@@ -69,7 +69,7 @@ def schema_upgraded_error(version: int, known: int) -> SchemaTooNew:
 
 
 def migrate_schema(connection: Connection, path: Path | None) -> int:
-    """Apply what is missing; gives the version the file had before."""
+    """Apply what is missing; return the version the file had before."""
     before = version_of(connection)
     _refuse_foreign(connection, before)
     if before == latest_schema_version():

@@ -62,7 +62,7 @@ class LocalText:
         return frozenset(name for one in await self._partitions(scope) for name in list(one.shared.names.numbers))
 
     async def knows_day(self, scope: Scope, days: Sequence[str]) -> bool:
-        """Return whether anything was said on, or speaks of, one of these days."""
+        """Return whether anything was said on, or mentions, one of these days."""
         return any(one.shared.days.with_word(day) for one in await self._partitions(scope) for day in days)
 
     async def forget(self, tenant_id: str) -> None:

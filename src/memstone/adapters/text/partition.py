@@ -289,7 +289,7 @@ class TextPartition:
         self.shared.last[name] = End(at, row.created_at, row.first, row.occurred_at)
 
     def _goes_on(self, added: Sequence[TextRow]) -> bool:
-        """Return whether new rows stand in their conversations behind what is there and behind each other.
+        """Return whether new rows are in their conversations behind what is there and behind each other.
 
         A turn that was revised or brought back keeps the place it had.
         """

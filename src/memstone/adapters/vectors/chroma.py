@@ -151,7 +151,7 @@ class ChromaStore(HttpStore):
         return [Point(point_id, vector, _payload_from(text)) for point_id, vector, text in rows]
 
     async def _post(self, collection: str, verb: str, body: Mapping[str, Any]) -> Any:
-        """Ask a collection by its id; one that was made anew meanwhile has another."""
+        """Ask a collection by its id; one that was made again meanwhile has another."""
         if collection not in self._ids and await self._read_dimension(collection) is None:
             raise self.missing_error(collection)
         try:

@@ -101,7 +101,7 @@ def compare_points(points: Sequence[Point], asked: Any) -> list[PointHit]:
 class CollectionStore:
     """See ``memstone.ports.index.VectorStore``; a subclass says what is sent.
 
-    The dimension of a collection is asked for once: a collection that somebody makes anew with another dimension is
+    The dimension of a collection is asked for once: a collection that somebody makes again with another dimension is
     noticed when it refuses a vector.
     """
 

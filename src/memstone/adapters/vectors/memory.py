@@ -42,7 +42,7 @@ class MemoryVectors:
         self._guard = ForkSafeLock()
 
     async def check_health(self) -> None:
-        """Do nothing: whoever asks is in the same process."""
+        """Do nothing: the caller is in the same process."""
 
     async def close(self) -> None:
         """Do nothing: there is no connection."""

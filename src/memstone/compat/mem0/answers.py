@@ -25,7 +25,7 @@ class MemoryNotFound(ValueError):
 
 
 def memory_item(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a memory as mem0 shows it; ids, speaker and expiry stand in it only where they are set."""
+    """Return a memory as mem0 shows it; ids, speaker and expiry are in it only where they are set."""
     metadata = dict(item.get("metadata") or {})
     if item.get("kind") == "procedural":
         metadata["memory_type"] = PROCEDURAL

@@ -1,6 +1,6 @@
 """mem0's methods over Memstone's, once for blocking, asyncio and HTTP.
 
-Each method is a coroutine over ``Native``, which calls the method of Memstone that has the same name or stands in a
+Each method is a coroutine over ``Native``, which calls the method of Memstone that has the same name or is in a
 group. With blocking methods nothing ever waits, so ``drive`` carries the coroutine from its first line to its last.
 """
 

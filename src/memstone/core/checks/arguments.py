@@ -205,7 +205,7 @@ def argument_check(method: FunctionType) -> Callable[[tuple[object, ...], Argume
 
 
 def _wrap_with_checks(method: FunctionType) -> Callable[..., Any]:
-    """Return the same method behind a check of what it is handed."""
+    """Return the same method behind a check of what it receives."""
     check = argument_check(method)
 
     if iscoroutinefunction(method):

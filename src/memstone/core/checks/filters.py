@@ -115,14 +115,14 @@ INT64: Final = range(-(2**63), 2**63)
 
 @dataclass(frozen=True, slots=True)
 class ParsedFilters:
-    """The tree of a caller's filters, and the bare names in them that are also names of fields."""
+    """A parsed filter, and plain names in it that are also names of fields."""
 
     where: Where | None
     bare_fields: frozenset[str] = frozenset()
 
 
 def read_filters(filters: Filters | None) -> ParsedFilters:
-    """Return the tree of a caller's filters, without one when they ask for nothing.
+    """Parse a caller's filters, without a tree if they are empty.
 
     ``InvalidFilter`` says what cannot be met.
     """
@@ -139,12 +139,12 @@ def read_filters(filters: Filters | None) -> ParsedFilters:
 
 
 def parse_filters(filters: Filters | None) -> Where | None:
-    """Return the tree of a caller's filters, ``None`` when they ask for nothing."""
+    """Parse a caller's filters; ``None`` if they are empty."""
     return read_filters(filters).where
 
 
 def write_filters(where: Where) -> dict[str, Any]:
-    """Return a tree as callers may write it; what is read from that is the same tree."""
+    """Write a tree as callers may write it; parsing it gives the same tree."""
     if isinstance(where, Condition):
         value = list(where.value) if where.op in LISTED else where.value
         return {"field": _public_field_name(where.field), "operator": str(where.op), "value": value}
@@ -154,7 +154,7 @@ def write_filters(where: Where) -> dict[str, Any]:
 
 
 def split_scope(filters: Filters | None) -> tuple[dict[str, str], Where | None]:
-    """Return the scope ids that filters pin to one value each, and what they ask beyond that.
+    """Return the scope ids that a filter sets to one value each, and the rest of the filter.
 
     Only equality that every match must meet counts, ``in`` a list of one too: at the top level or in an AND there. A
     second, different value for the same id stays a condition, so that nothing matches.
@@ -181,7 +181,7 @@ def _pin_scope_id(part: Where, scope: dict[str, str]) -> bool:
 
 
 def names_several(where: Where) -> bool:
-    """Return whether what is asked beyond the scope is an id out of several."""
+    """Return whether the rest of a filter names one of several ids."""
     leaves = (part for part in _flatten_conjunction(where) if isinstance(part, Condition))
     return any(leaf.op is Op.IN and leaf.field in SCOPE_IDS for leaf in leaves)
 
@@ -195,7 +195,7 @@ def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
 
 
 class _Parser:
-    """One parse: counts what it has made, so that a filter cannot grow without bound."""
+    """One parse, which limits the size of the tree."""
 
     def __init__(self) -> None:
         self.nodes = 0
@@ -207,7 +207,7 @@ class _Parser:
         return tuple(self.group(item, depth + 1) for item in items)
 
     def group(self, item: object, depth: int) -> Where:
-        """Return what one mapping asks: a written-out condition, or its entries together."""
+        """Parse one mapping: a full condition, or its entries."""
         if depth > MAX_DEPTH:
             raise InvalidFilter(f"filters are nested deeper than {MAX_DEPTH} levels")
         if not isinstance(item, Mapping):
@@ -219,7 +219,7 @@ class _Parser:
         return _all_of([part for name, value in item.items() for part in self.entry(name, value, depth)])
 
     def entry(self, name: object, value: object, depth: int) -> list[Where]:
-        """Read one entry of a mapping: a logical word, or a field in short form."""
+        """Parse one entry of a mapping: a logical operator, or a field in short form."""
         logic = LOGIC.get(name) if isinstance(name, str) else None
         if logic is not None:
             return [self.logical(logic, value, depth)]
@@ -247,7 +247,7 @@ class _Parser:
         return Or(parts) if word == "or" else Not(Or(parts))
 
     def written_out(self, item: Mapping[Any, Any]) -> Where:
-        """Read ``{field, operator, value}``, complete and with nothing beside it."""
+        """Parse ``{field, operator, value}``, which must be complete."""
         keys = set(item)
         if keys not in ({"field", "operator", "value"}, {"field", "op", "value"}):
             raise InvalidFilter(
@@ -257,7 +257,7 @@ class _Parser:
         return self.condition(item["field"], item["operator" if "operator" in keys else "op"], item["value"])
 
     def condition(self, name: object, operator: object, operand: object) -> Where:
-        """Return what is asked of one field."""
+        """Parse the condition on one field."""
         if name == MEMORY + ACTOR:
             return self.of_actor(operator, operand)
         if isinstance(name, str) and name in FIELD_NAMES - BARE_FIELDS:
@@ -265,7 +265,7 @@ class _Parser:
         return self.of_field(name, operator, operand)
 
     def of_actor(self, operator: object, operand: object) -> Where:
-        """Return what is asked of the speaker's name where there is one, and of the role where there is none."""
+        """Return the condition on the speaker: the name, or the role if there is no name."""
         of_role = self.of_field(MEMORY + "source_role", operator, operand)
         named = Condition(SPEAKER, Op.EXISTS, value=True)
         self._count_node(6)
@@ -306,7 +306,7 @@ _KNOWN: Final = f"known operators: {', '.join(Op)}; nested metadata values canno
 
 
 def _resolve_field(name: object) -> str:
-    """Return the name as it stands in the tree."""
+    """Return the name as it is in the tree."""
     if not isinstance(name, str):
         raise InvalidFilter(f"a field name must be text, not {type(name).__name__}")
     name = _validate_text(name, "a field name")
@@ -339,7 +339,7 @@ def _public_field_name(field: str) -> str:
 
 
 def _parse_operand(field: str, op: Op, value: object) -> Scalar:
-    """Return one value in the form in which it is compared; its type must suit the field and the operator."""
+    """Check one value, and return it in the form in which it is compared."""
     kind = "text" if field.startswith(DATA) else FIELDS.get(field)
     if op in PARTIAL and kind not in {None, "text"}:
         raise InvalidFilter(f"{op} works on text, and {_public_field_name(field)} is of type {kind}")
@@ -374,7 +374,7 @@ def _metadata_operand(field: str, op: Op, value: object) -> Scalar:
 
 
 def _validate_text(value: str, name: str) -> str:
-    """Return plain text that every database can hold."""
+    """Return a text that every database can store."""
     if "\0" in value:
         raise InvalidFilter(f"{name} contains a NUL character: {short(value)}", hint=NO_NUL)
     try:
@@ -402,7 +402,7 @@ def _parse_instant(field: str, value: object) -> str:
 
 
 def _scope_id(field: str, value: object) -> str:
-    """Return an id in the form in which it is stored, so that 7, "7" and " 7 " are the same person everywhere."""
+    """Return an id in its stored form, so that 7, "7" and " 7 " are the same person."""
     try:
         return _validate_text(clean_id(value, field), field)
     except ScopeError as error:
@@ -413,7 +413,7 @@ def _scope_id(field: str, value: object) -> str:
 
 
 def found_fields(found: FoundMemory) -> Lookup:
-    """Return the fields of a memory as seen through its link."""
+    """Return the fields of a memory as seen through a link."""
 
     def lookup(name: str) -> object:
         if name.startswith(METADATA):
@@ -439,19 +439,19 @@ DEFAULT_LAYERS = (Layer.FACT,)
 
 
 def where_in_scope(scope: Scope) -> Where:
-    """Test that it is seen through a link of this scope: the tenant must match, and every other field that is set."""
+    """Return the condition for links of this scope: the tenant, and every other id that is set."""
     argument = ((name, getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
     tenant = Condition("tenant_id", Op.EQ, scope.tenant_id)
     return And((tenant, *(Condition(name, Op.EQ, value) for name, value in argument if value)))
 
 
 def where_link_direct() -> Where:
-    """Hold for what its holder said, and neither for what somebody shared with them nor for what a project was fed."""
+    """Return the condition for what the holder said, not what was shared or came from a project."""
     return Condition("link_origin", Op.EQ, DIRECT)
 
 
 def where_in_bounds(bounds: Bounds) -> Where:
-    """Test that it is seen through a link of somebody within bounds."""
+    """Return the condition for links within bounds."""
     one = where_in_scope(Scope(bounds.tenant_id, bounds.user_id, bounds.agent_id))
     if bounds.user_id or bounds.users is Users.ALL:
         return one
@@ -463,18 +463,18 @@ def where_in_bounds(bounds: Bounds) -> Where:
 
 
 def _where_prefix(field: str, prefix: str) -> Where:
-    """Test that a field begins with a text: texts are compared by code point, so these stand side by side."""
+    """Return the condition that a field begins with a text."""
     after = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     return And((Condition(field, Op.GTE, prefix), Condition(field, Op.LT, after)))
 
 
 def where_current(statuses: Iterable[str] = (Status.ACTIVE,)) -> Where:
-    """Return the version that holds now, in one of these statuses."""
+    """Return the condition for the current version, in one of these statuses."""
     return And((Condition("valid_to", Op.EXISTS, value=False), _one_of("status", statuses)))
 
 
 def valid_at(moment: Instant) -> Where:
-    """Return the version that held at a moment; what was deleted stays deleted."""
+    """Return the condition for the version that was valid at a moment; deleted ones stay deleted."""
     return And(
         (
             Condition("valid_from", Op.LTE, moment),
@@ -485,7 +485,7 @@ def valid_at(moment: Instant) -> Where:
 
 
 def where_unexpired(moment: Instant) -> Where:
-    """Test that it has no expiry, or one that lies ahead."""
+    """Return the condition for no expiry, or one in the future."""
     return Or((Condition("expires_at", Op.EXISTS, value=False), Condition("expires_at", Op.GT, moment)))
 
 
@@ -499,7 +499,7 @@ def where_visible(
     show_expired: bool = False,
     extra: Where | None = None,
 ) -> And:
-    """Return what this scope may see now (or saw at ``as_of``); ``extra`` is the caller's filter."""
+    """Return the condition for what this scope may see now or at ``as_of``, with the filter ``extra``."""
     parts: list[Where] = [where_in_scope(scope), _one_of("layer", layers)]
     parts.append(where_current(statuses) if as_of is None else valid_at(as_of))
     if not show_expired:

@@ -30,7 +30,7 @@ _COUNT: Final = re.compile(r"(?:(?P<many>[*+]|\{\d*,\})|\?|\{(?P<least>\d*)(?:,\
 
 @dataclass(slots=True)
 class _Group:
-    """What a group has been found to hold; ``fixed`` and ``endless`` speak of the alternative being read."""
+    """What a group has been found to hold; ``fixed`` and ``endless`` mention the alternative being read."""
 
     is_aside: bool = False
     fixed: bool = False

@@ -135,7 +135,7 @@ def _told_again(spent: Body, event: Body) -> Json:
 
 
 def _is_kept(block: Body, ids: set[str]) -> bool:
-    """Return whether a block of an answer can stand in the next request: no text may be empty there."""
+    """Return whether a block of an answer can be in the next request: no text may be empty there."""
     if block.get("type") == "text":
         return bool(str(block.get("text") or "").strip())
     return block.get("type") != "tool_use" or block.get("id") in ids
@@ -192,7 +192,7 @@ class Messages:
     def question(self, body: Body) -> str:
         """Return the words of the last user message.
 
-        Results of tools stand in one too and are not words of the user.
+        Results of tools are in one too and are not words of the user.
         """
         at = _last_user(body)
         return "" if at is None else text_of(_user_content(body["messages"][at].get("content"))).strip()
@@ -204,7 +204,7 @@ class Messages:
         return [{"role": "user", "content": content}] if content else []
 
     def goes_on(self, body: Body) -> bool:
-        """Return whether results of tools stand in a message after the last words of the user."""
+        """Return whether results of tools are in a message after the last words of the user."""
         at = _last_user(body)
         since = [] if at is None else body["messages"][at + 1 :]
         parts = (part for one in since if isinstance(one, Mapping) for part in list_or_empty(one.get("content")))

@@ -67,7 +67,7 @@ class AnswerProgress:
 
 
 class ToolDialect(Protocol):
-    """How one dialect speaks of tools."""
+    """How one dialect mentions tools."""
 
     def free(self, body: Body, name: str) -> bool:
         """Return whether a tool may be added: the caller has none of that name and leaves the choice to the model."""
@@ -178,8 +178,8 @@ _CHAT, _CHAT_END = "<chat_history>", "</chat_history>"
 class PromptBlock:
     """What a model is to be shown, and where.
 
-    ``whole`` is everything under one fence, for where it stands in one message; ``stable`` and ``volatile`` are the
-    same in two, for where it stands in two.
+    ``whole`` is everything under one fence, for where it is in one message; ``stable`` and ``volatile`` are the
+    same in two, for where it is in two.
     """
 
     full_text: str = ""
@@ -224,7 +224,7 @@ class Dialect(Protocol):
 
     @property
     def tool_dialect(self) -> ToolDialect:
-        """How it speaks of tools."""
+        """How it mentions tools."""
         ...
 
     def get_messages(self, body: Body) -> Any:

@@ -50,7 +50,7 @@ class ChatTools:
     def free(self, body: Body, name: str) -> bool:
         """Return whether a tool may be added.
 
-        Not where the caller forces a choice, wants several answers, or speaks of functions in the old way.
+        Not where the caller forces a choice, wants several answers, or mentions functions in the old way.
         """
         named = (tool.get("function") or {} for tool in dicts_in_list(body.get("tools")))
         taken = any(isinstance(one, Mapping) and one.get("name") == name for one in named)
@@ -135,7 +135,7 @@ class ChatTools:
         """Return the progress as it is: chunks follow each other, from whichever answer."""
         return begun
 
-    def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:  # noqa: ARG002 - chunks stand in no order
+    def continue_event(self, event: Body, begun: AnswerProgress) -> Json | None:  # noqa: ARG002 - chunks are in no order
         """Return a chunk without its role: whose message it is was said at its beginning."""
         choices = [_without_role(one) for one in dicts_in_list(event.get("choices"))]
         return {**event, "choices": choices} if choices else dict(event)
@@ -297,7 +297,7 @@ def _insert_block(messages: list[Any], block: PromptBlock) -> list[Any]:
 
 
 def _no_system(messages: list[Any], block: PromptBlock) -> list[Any]:
-    """Return what would stand in a system message is the first message of the user."""
+    """Return what would be in a system message is the first message of the user."""
     lead, beside = block.among_the_users() if last_user(messages) is not None else (block.full_text, "")
     moved = prefix_last_user(messages, beside) if beside else list(messages)
     return [{"role": "user", "content": lead}, *moved] if lead else moved

@@ -88,7 +88,7 @@ def _parse_json(text: str, into: SourceReader) -> Any:
         raise InvalidInput("the JSON is nested too deeply") from error
     except ValueError:
         pass
-    lines = [line for line in text.split("\n") if line.strip()]  # others may stand in a text
+    lines = [line for line in text.split("\n") if line.strip()]  # others may be in a text
     found = [value for line in lines if (value := _parse_json_line(line)) is not None]
     if not found or not isinstance(_parse_json_line(lines[0]), (dict, str)):
         return None

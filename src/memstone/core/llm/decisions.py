@@ -117,7 +117,7 @@ def decision_prompt(
     """Return the question for all facts together; a memory that is near several facts is shown once.
 
     ``targets`` of the question are the memories' ids in the order of their numbers. A ``custom_prompt`` may say where
-    it wants the memories and the facts; they stand in the question either way.
+    it wants the memories and the facts; they are in the question either way.
     """
     numbers: dict[str, int] = {}
     visible: list[str] = []

@@ -278,7 +278,7 @@ def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instruct
 
 
 def parse_narrative(answer: str, facts: Sequence[str], tokens: int, language: Language) -> Narrative:
-    """Return the text of an answer as far as the facts bear it out, and as far as it fits."""
+    """Return the text of an answer as far as the facts support it, and as far as it fits."""
     parsed = parse_json(answer)
     value = parsed.value
     if isinstance(value, Mapping):

@@ -31,7 +31,7 @@ from memstone.language.text.statements import (
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.message import Message
 
-# --- whether a conversation bears out what a model says of it ---------------------------------------------------------
+# --- whether a conversation supports what a model says of it ---------------------------------------------------------
 
 
 NUMBER: Final = "it has a number that nobody said"
@@ -50,13 +50,13 @@ _LONG: Final = 6
 """A quote of fewer characters is found letter by letter or not at all."""
 
 _MOST: Final = 0.5
-"""So many words of a statement without a quote have to stand in a turn that is to show it."""
+"""So many words of a statement without a quote have to be in a turn that is to show it."""
 
 _SAME: Final = 0.8
-"""A sentence that has so many words of a statement speaks of the same."""
+"""A sentence that has so many words of a statement mentions the same."""
 
 _MIN_SHARED_WORDS: Final = 0.6
-"""So many words of a new wording have to stand in what it is made of."""
+"""So many words of a new wording have to be in what it is made of."""
 
 _PREFIX: Final = 4
 _KINDRED: Final = 0.6
@@ -64,7 +64,7 @@ _KINDRED: Final = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """Turn number ``turn``, counted from 1, from ``start`` to ``end``; ``doubt`` is what speaks against it, if any."""
+    """Where a statement was said: turn (from 1), ``start`` and ``end``; ``doubt`` is what speaks against it."""
 
     turn: int
     start: int
@@ -74,7 +74,7 @@ class Support:
 
 @dataclass(frozen=True)
 class Conversation:
-    """Turns that a model's answer is held against; system and tool text is never evidence.
+    """The turns that an answer is checked against; system and tool text is never evidence.
 
     ``before`` was said earlier and ``known`` is remembered: neither is where a statement was said, but names and
     numbers may come from there. ``now`` is when the conversation took place.
@@ -88,7 +88,7 @@ class Conversation:
     language: Language = field(kw_only=True)
 
     def support(self, fact: str, quote: str, named: Sequence[int] = (), *, about_user: bool = True) -> Support | None:
-        """Return where a statement was said and what speaks against it.
+        """Return where a statement was said, and what speaks against it.
 
         None: it shares nothing with the conversation.
         """
@@ -102,7 +102,7 @@ class Conversation:
         return Support(number, start, end, self._doubt(fact, place, named, about_user=about_user))
 
     def is_withheld(self, fact: str) -> bool:
-        """Return whether a statement has words that stand nowhere but in what was withheld from the model."""
+        """Return whether a statement has words that occur only in text withheld from the model."""
         hidden = (
             frozenset(term for text in self.withheld for term in document_terms(text)) if self.withheld else frozenset()
         )
@@ -111,17 +111,17 @@ class Conversation:
         )
 
     def place(self, fact: str, quote: str, named: Sequence[int] = ()) -> tuple[int, int, int] | None:
-        """Return the turn, and where the words begin and end that say it: the quote, else the statement's own words."""
+        """Return the turn and the position of the quote, or of the statement's own words."""
         return self._find_quote(quote, named) or self._find_by_words(fact, named)
 
     def carrier(self, named: Sequence[int]) -> int:
-        """Return the turn that a statement is put down to whose words stand elsewhere; 0 when nobody spoke."""
+        """Return the turn to which a statement is attributed; 0 if nobody spoke."""
         near = [one for one in self._near(named) if one in named]
         users = [one for one in self._spoken_turn_numbers if self.turns[one - 1].role == "user"]
         return next(iter([*near, *reversed(users), *reversed(self._spoken_turn_numbers)]), 0)
 
     def bears_out(self, text: str, *more: str) -> bool:
-        """Return whether a new wording says nothing but what is known, what was said, and ``more``."""
+        """Return whether a new wording contains only what is known, what was said, and ``more``."""
         source = Source("\n".join([*more, self._all.text]))
         wanted = content_terms(text, self._subjects)
         texts = [one for one in wanted if _is_term_in(one, source.terms)]
@@ -129,10 +129,10 @@ class Conversation:
             return False
         return not wanted or len(texts) >= _MIN_SHARED_WORDS * len(wanted)
 
-    # --- where it stands ----------------------------------------------------------------------------------------------
+    # --- where it is ----------------------------------------------------------------------------------------------
 
     def _find_quote(self, quote: str, named: Sequence[int]) -> tuple[int, int, int] | None:
-        """Return the quote in a turn that is named or beside one, else in any.
+        """Return the quote in a named turn, in its neighbours, or in any turn.
 
         What was said before a turn stands in for it.
         """
@@ -162,7 +162,7 @@ class Conversation:
         return (number, start, end) if score >= _ALIKE else None
 
     def _find_by_words(self, fact: str, named: Sequence[int]) -> tuple[int, int, int] | None:
-        """Return the turn that has most words of a statement, if it has enough of them."""
+        """Return the turn that shares most words with a statement, if it shares enough."""
         wanted = content_terms(fact, self._subjects)
         near = self._near(named)
         best: tuple[float, int] = (0.0, 0)
@@ -176,7 +176,7 @@ class Conversation:
         return best[1], *span
 
     def _near(self, named: Sequence[int]) -> list[int]:
-        """Return the turns that are named, then those beside them.
+        """Return the named turns, then their neighbours.
 
         What the user said comes before the assistant's words.
         """
@@ -207,7 +207,7 @@ class Conversation:
         return all(begins_in_another(fact, part, clause) for part in texts)
 
     def _closest(self, fact: str, clause: str) -> list[str]:
-        """Return the parts of a stretch of text that have most words of a statement."""
+        """Return the parts of a text that share most words with a statement."""
         wanted = content_terms(fact, [*self._subjects, *DENIALS])
         shares = [(part, _matched_share(wanted, frozenset(document_terms(part)))) for part in parts_of(clause)]
         most = max((share for _, share in shares), default=0.0)
@@ -217,7 +217,7 @@ class Conversation:
         return (self.turns[one - 1].text for one in self._near([number, *named]))
 
     def _is_opposite(self, fact: str, clause: str) -> bool:
-        """Return whether the parts of a clause that speak of the same deny what is stated, or state what is denied."""
+        """Return whether a clause denies what is stated, or states what is denied."""
         wanted = content_terms(fact, [*self._subjects, *DENIALS])
         if not wanted or _matched_share(wanted, frozenset(document_terms(clause))) < _SAME:
             return False
@@ -257,12 +257,12 @@ class Conversation:
 
     @cached_property
     def _subjects(self) -> list[str]:
-        """Words for those who speak: they stand in the fact and not in what was said."""
+        """Words for the speakers, which are in the fact but not in what was said."""
         return [*_SUBJECTS, *(turn.name for turn in self.turns if turn.name)]
 
 
 def is_comparable(text: str, sentence: str) -> bool:
-    """Return whether a text has anything in common with what was said.
+    """Return whether a text shares anything with the conversation.
 
     In another script nobody can tell, and it may.
     """
@@ -289,7 +289,7 @@ def _matched_share(wanted: frozenset[str], words: frozenset[str]) -> float:
 
 
 def _is_term_in(term: str, words: frozenset[str]) -> bool:
-    """Return whether a word was said, in this form or in another one of the same stem."""
+    """Return whether a word was said, in any form with the same stem."""
     if term in words:
         return True
     if len(term) < _PREFIX or not term[0].isalpha():
@@ -307,7 +307,7 @@ def _is_kindred(one: str, other: str) -> bool:
     return shared >= _KINDRED * min(len(one), len(other))
 
 
-# --- where a quote stands in what was said, letter by letter or nearly so ---------------------------------------------
+# --- where a quote is in what was said, letter by letter or nearly so ---------------------------------------------
 
 
 MAX_SPAN_CHARS: Final = 1_000
@@ -327,19 +327,19 @@ _FIRST_UNSPACED: Final = "\u0e00"  # Thai; then come the scripts of South-East a
 
 @dataclass(frozen=True)
 class Source:
-    """A text that statements are looked for in; what is worked out about it is kept."""
+    """A text in which statements are looked for; results are cached."""
 
     text: str
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """Return where the quoted words stand first.
+        """Return the first position of the quoted words.
 
         Several pieces with dots between them have to follow one another.
         """
         return next(self.places(quote), None)
 
     def places(self, quote: str) -> Iterator[tuple[int, int]]:
-        """Yield every place where the quoted words stand, in order."""
+        """Yield every position of the quoted words, in order."""
         pieces = [words for piece in _LEFT_OUT.split(quote) if (words := _normalize_quote(piece))]
         start = self._find_whole_words(pieces[0], 0) if pieces else -1
         while start >= 0:
@@ -353,14 +353,14 @@ class Source:
             start = self._find_whole_words(pieces[0], start + 1)
 
     def _find_whole_words(self, words: str, at: int) -> int:
-        """Return where the words stand as words: "tea" does not stand in "steak"."""
+        """Return the position of whole words: "tea" is not in "steak"."""
         found = self._flat.find(words, at)
         while found >= 0 and (_is_inside_word(self._flat, found) or _is_inside_word(self._flat, found + len(words))):
             found = self._flat.find(words, found + 1)
         return found
 
     def nearest(self, quote: str) -> tuple[float, int, int]:
-        """Return how much of a quote stands together here, from 0 to 1, and from where to where.
+        """Return how much of a quote is found here, from 0 to 1, and its position.
 
         Pairs of characters are counted in a window as long as the quote, so that a typo costs little in any script. The
         time taken grows with the length of the text and not faster.
@@ -384,7 +384,7 @@ class Source:
         return best / len(wanted), self._place(start), self._place(stop - 1) + 1
 
     def _whole_words(self, start: int, end: int) -> tuple[int, int]:
-        """Return the stretch without the rests of words it cuts off at its edges, unless nothing else is in it."""
+        """Return a passage without partial words at its edges."""
         first, last = start, end
         while first < last and (_is_inside_word(self._flat, first) or self._flat[first].isspace()):
             first += 1
@@ -393,14 +393,14 @@ class Source:
         return (first, last) if last > first else (start, end)
 
     def locate(self, wanted: frozenset[str]) -> tuple[int, int] | None:
-        """Return the shortest stretch that holds all of the wanted terms that stand here at all."""
+        """Return the shortest passage with all wanted terms that occur here."""
         hits = [(place, found) for place, found in self._positions if found & wanted]
         present = frozenset(term for _, found in hits for term in found & wanted)
         return _shortest_span(hits, present) if present else None
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """The words of the text in the form in which words are compared."""
+        """The words of the text, in comparable form."""
         return frozenset(document_terms(self.text))
 
     @cached_property
@@ -429,7 +429,7 @@ class Source:
         return starts
 
     def _place(self, at: int) -> int:
-        """Return the place in the text of a place in its flat form."""
+        """Return the position in the text for a position in its folded form."""
         number = bisect_right(self._flat_starts, at) - 1
         return self._words[number][0] + at - self._flat_starts[number]
 
@@ -452,7 +452,7 @@ def _shortest_span(
 
 
 def content_terms(statement: str, leave_out: Iterable[str] = ()) -> frozenset[str]:
-    """Return what a statement is about, in the form in which words are compared.
+    """Return the significant words of a statement, in comparable form.
 
     ``leave_out`` are words that do not count.
     """
@@ -472,13 +472,13 @@ def _normalize_quote(quote: str) -> str:
 
 
 def _is_inside_word(text: str, at: int) -> bool:
-    """Return whether a place is inside a word; scripts without blanks can be cut anywhere."""
+    """Return whether a position is inside a word; scripts without spaces can be cut anywhere."""
     around = text[max(0, at - 1) : at + 1]
     return 0 < at < len(text) and around.isalnum() and max(around) < _FIRST_UNSPACED
 
 
 def _fold_word(word: str) -> str:
-    """Return one form of quotation marks and case, with as many characters as before."""
+    """Fold quotation marks and case, without changing the number of characters."""
     marked = word.translate(_MARKS)
     lowered = marked.lower()
     return lowered if len(lowered) == len(marked) else marked

@@ -1,6 +1,6 @@
 """Ask a language model for entities and relations, and check its answer.
 
-A name that does not stand in the text and a relation between anything else than names of the text are dropped.
+A name that is not in the text and a relation between anything else than names of the text are dropped.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class GraphAnswer:
         return len(self.entities) + len(self.relations)
 
     def of(self, text: str) -> EntityFound:
-        """Return the part of it that one statement names: relations whose ends both stand in it."""
+        """Return the part of it that one statement names: relations whose ends both are in it."""
         sentence = normal_text(text)
         named = tuple(one for one in self.entities if _stands_in(one.norm, sentence))
         known = {one.norm for one in named} | {USER}

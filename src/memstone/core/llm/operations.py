@@ -1,7 +1,7 @@
 """Ask a language model what new turns do to the memory, and check its operations.
 
 The model sees the memories near the talk by number, never by id, with the day each was said. What it writes is stored
-as it stands; whether the conversation bears it out is noted beside it.
+as it is; whether the conversation supports it is noted beside it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _WEEKDAYS: Final = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".sp
 
 
 class OperationKind(StrEnum):
-    """What a model may do to the memory."""
+    """The operations of a model."""
 
     ADD = "ADD"
     UPDATE = "UPDATE"
@@ -110,7 +110,7 @@ _SCHEMA: Final = {
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """A memory that a model is shown: its text, and the day it was said."""
+    """A memory as a model is shown it: its text, and the day it was said."""
 
     id: str
     text: str
@@ -119,7 +119,7 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that a model would do, with its evidence: turn number ``turn`` (from 1), from ``start`` to ``end``.
+    """An operation with its evidence: turn number ``turn`` (from 1), from ``start`` to ``end``.
 
     ``turns`` are all that it names. ``doubt`` says why it counts as doubtful; '' is verified. ``quoted`` when the user
     only passes on what others say. ``memory`` is the number of a memory that was shown.
@@ -148,19 +148,19 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class RejectedOperation:
-    """Something a model wrote that is not stored, and why."""
+    """An operation that is not carried out, and why."""
 
     text: str
     reason: str
 
     def as_dict(self) -> DroppedFact:
-        """Return it as callers are told."""
+        """Return the form for callers."""
         return {"text": self.text, "reason": self.reason}
 
 
 @dataclass(slots=True)
 class Operations:
-    """What is left of an answer, what was dropped, and how the answer was read."""
+    """The accepted and rejected operations of an answer."""
 
     operations: list[Operation] = field(default_factory=list)
     dropped: list[RejectedOperation] = field(default_factory=list)
@@ -168,7 +168,7 @@ class Operations:
 
     @property
     def size(self) -> int:
-        """How much there is in it."""
+        """The number of operations."""
         return len(self.operations)
 
 
@@ -177,12 +177,12 @@ class Operations:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """What a question is about: the new turns, those before them, the memories near them, and the day."""
+    """The content of a question: new turns, earlier turns, similar memories, and the day."""
 
     turns: Sequence[Message]
     before: Sequence[Message] = ()
     known: Sequence[KnownFact] = ()
-    now: datetime = datetime(1970, 1, 1)  # noqa: DTZ001 - only shown; whoever asks gives one with its zone
+    now: datetime = datetime(1970, 1, 1)  # noqa: DTZ001 - only shown; the caller gives one with its zone
     timezone: str = "UTC"
     withheld: Sequence[str] = ()
     """What was said and is not shown: words by which others want something to be remembered or done."""
@@ -197,7 +197,7 @@ class Talk:
 
     @property
     def conversation(self) -> Conversation:
-        """It as what an answer is held against: turns are counted as they are shown, the earlier ones first."""
+        """The conversation for checking evidence; earlier turns are counted first."""
         known = [one.text for one in self.known]
         return Conversation(self.turns, self.before, known, self.now, self.withheld, language=self.language)
 
@@ -205,7 +205,7 @@ class Talk:
 def learn_question(
     talk: Talk, *, instructions: str = "", side: Side = "user", categories: Sequence[str] = ()
 ) -> ModelQuestion:
-    """Return the question for what ``talk`` does to the memory: what never changes first, the date last."""
+    """Build the question about ``talk``: the part that never changes first, the date last."""
     agent = prompt_text(version_of("extract_facts_agent")) if side == "agent" else ""
     more = f"Further instructions:\n{instructions.strip()}" if instructions.strip() else ""
     own = f"Categories here: {', '.join([*categories, 'other'])}." if categories else ""
@@ -226,7 +226,7 @@ def learn_question(
 
 
 def operation_schema(categories: Sequence[str]) -> dict[str, Any]:
-    """Return the form of the answer; categories of a configuration take the place of ours."""
+    """Return the schema of the answer, with configured categories if there are any."""
     if not categories:
         return dict(_SCHEMA)
     schema: dict[str, Any] = deepcopy(_SCHEMA)
@@ -240,17 +240,17 @@ def memory_line(number: int, known: KnownFact) -> str:
 
 
 def date_line(now: datetime, timezone: str) -> str:
-    """Return the day of a conversation, as a model is shown it."""
+    """Return the line with the day of the conversation."""
     return f"Date: {_WEEKDAYS[now.weekday()]} {now:%Y-%m-%d}, {now:%H:%M}, time zone {timezone}."
 
 
 def format_section(title: str, lines: Sequence[str]) -> str:
-    """Put lines under a title; '' without any."""
+    """Put lines under a title; '' if there are none."""
     return "\n".join([f"{title}:", *lines]) if lines else ""
 
 
 def number_turns(turns: Sequence[Message], after: int = 0) -> tuple[list[str], int]:
-    """Return spoken turns as numbered lines, and how many of them had to be cut to fit."""
+    """Return numbered turns, and how many of them had to be cut."""
     spoken = [(number, turn) for number, turn in enumerate(turns, 1) if turn.role in _SPOKEN and turn.text.strip()]
     total = sum(len(turn.text) for _, turn in spoken)
     room = INPUT_CHARS if total <= INPUT_CHARS else max(EARLIER_CHARS, INPUT_CHARS // len(spoken))
@@ -262,7 +262,7 @@ def number_turns(turns: Sequence[Message], after: int = 0) -> tuple[list[str], i
 
 
 def earlier_lines(messages: Sequence[Message]) -> list[str]:
-    """Return earlier turns, each on one line and cut where it is long; of the last one its end is shown, too."""
+    """Return earlier turns, one line each; long ones are cut, and the end of the last is shown."""
     visible: list[str] = []
     for number, message in enumerate(messages, 1):
         line, most = one_line(message.text), ANSWER_CHARS if message.role == "assistant" else EARLIER_CHARS
@@ -279,7 +279,7 @@ def _format_role(turn: Message) -> str:
 
 
 def _indent_lines(text: str) -> str:
-    """Return a text of several lines as one turn: a line of it cannot look like a turn of its own."""
+    """Indent the lines of a turn, so that none looks like a turn."""
     return "\n    ".join(text.strip().splitlines())
 
 
@@ -297,7 +297,7 @@ def one_line(text: str) -> str:
 
 @dataclass(slots=True)
 class _OperationReader:
-    """The talk while an answer is held against it."""
+    """Checks the operations of an answer against the conversation."""
 
     conversation: Conversation
     known: Sequence[KnownFact]
@@ -311,7 +311,7 @@ class _OperationReader:
 
 
 def parse_operations(answer: str, talk: Talk, *, side: Side = "user", categories: Sequence[str] = ()) -> Operations:
-    """Return what a model would do; ``UnreadableAnswer`` when the answer is no list of operations."""
+    """Parse the operations of an answer; raise ``UnreadableAnswer`` if it is not a list of them."""
     parsed = parse_json(answer)
     read = read_operations(
         _extract_items(parsed.value), talk, side=side, categories=categories, first=len(talk.earlier_turns)
@@ -323,7 +323,7 @@ def parse_operations(answer: str, talk: Talk, *, side: Side = "user", categories
 def read_operations(
     items: Sequence[Any], talk: Talk, *, side: Side = "user", categories: Sequence[str] = (), first: int = 0
 ) -> Operations:
-    """Return operations as a model listed them, held against the talk.
+    """Check operations that a model listed against the conversation.
 
     ``first`` turns were shown before the new ones.
     """
@@ -343,7 +343,7 @@ def read_operations(
 
 
 def listed_items(answer: str) -> tuple[list[Any], How]:
-    """Return the operations of an answer as they were written; ``UnreadableAnswer`` when it is no list of them."""
+    """Return the raw operations of an answer; raise ``UnreadableAnswer`` if it is not a list."""
     parsed = parse_json(answer)
     return _extract_items(parsed.value), parsed.how
 
@@ -403,7 +403,7 @@ def _parse_target(reading: _OperationReader, fields: Mapping[str, Any]) -> int |
 def _build_statement_operation(
     reading: _OperationReader, fields: Mapping[str, Any], op: OperationKind, memory: int | None, at: int
 ) -> Operation | RejectedOperation:
-    """Return an addition or a new wording, with what speaks for it.
+    """Build an ADD or UPDATE with its evidence.
 
     A wording that goes beyond its sources is an addition.
     """
@@ -432,7 +432,7 @@ def _build_statement_operation(
 
 
 def _is_trusted(language: Language, turn: Message, found: Support, doubt: str, *, own: bool) -> bool:
-    """Return whether words that are not the user's own may become a memory of theirs before somebody has approved it.
+    """Return whether words that are not the user's may become a memory without approval.
 
     News that the user passes on may, unless it is what somebody says of themselves. Of the assistant's words only what
     it plainly says back; in a language that is not read here, the model's own judgement has to do.
@@ -447,7 +447,7 @@ def _is_trusted(language: Language, turn: Message, found: Support, doubt: str, *
 def _build_target_operation(
     reading: _OperationReader, fields: Mapping[str, Any], op: OperationKind, memory: int | None, at: int
 ) -> Operation | RejectedOperation:
-    """Return what ends a memory, or leaves it as it is: no wording, but words that ask for it."""
+    """Build an operation without a text: REMOVE, FORGET or NONE."""
     quote, named = str(fields.get("quote") or ""), _parse_turn_numbers(reading, fields)
     known = reading.known[memory - 1].text if memory is not None else reading.texts[at] or clean_text(quote)
     found = reading.conversation.place(known, quote, named)
@@ -461,7 +461,7 @@ def _build_target_operation(
 
 
 def _parse_turn_numbers(reading: _OperationReader, fields: Mapping[str, Any]) -> list[int]:
-    """Return the new turns that an operation names, by their place among the new ones."""
+    """Return the new turns that an operation names."""
     value = fields.get("turns", fields.get("turn"))
     numbers = [parse_ordinal(one) for one in (value if isinstance(value, list) else [value])]
     places = [number - reading.first for number in numbers if number is not None]
@@ -469,7 +469,7 @@ def _parse_turn_numbers(reading: _OperationReader, fields: Mapping[str, Any]) ->
 
 
 def labels_of(fields: Mapping[str, Any], text: str, own: Sequence[str], language: Language) -> dict[str, Any]:
-    """Return category, kind and stance, as far as they were given."""
+    """Return category, kind and stance, as far as they are given."""
     value = str(fields.get("category", "")).strip().lower()
     kind = str(fields.get("kind", "")).strip().lower()
     stance = str(fields.get("polarity", "")).strip().lower()
@@ -486,7 +486,7 @@ _KINDS: Final = frozenset({Kind.FACTUAL.value, Kind.EPISODIC.value, Kind.PROCEDU
 
 
 def category_of(text: str, own: Sequence[str]) -> str:
-    """Return a category by our name for it; ``other`` for what is none."""
+    """Return a known category, or ``other``."""
     own_value = next((name for name in own if name.lower() == text), None)
     if own_value is not None:
         return own_value
@@ -494,7 +494,7 @@ def category_of(text: str, own: Sequence[str]) -> str:
 
 
 def _keep_one_change_each(read: Operations) -> None:
-    """Keep the last change of each memory; a wording that loses is news of its own."""
+    """Keep the last change of each memory; other wordings become additions."""
     last = {one.memory: at for at, one in enumerate(read.operations) if _is_change(one)}
     operations: list[Operation] = []
     for at, one in enumerate(read.operations):
@@ -520,7 +520,7 @@ def _is_change(one: Operation) -> bool:
 
 
 def parse_ordinal(value: Any) -> int | None:
-    """Return a number as models write it: 2, "2", "F2", "[2]", 2.0.
+    """Parse a number as models write it: 2, "2", "F2", "[2]", 2.0.
 
     A text with anything else in it is no number of ours.
     """

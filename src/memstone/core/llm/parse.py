@@ -2,7 +2,7 @@
 
 Models wrap JSON in prose or fences, leave commas behind, use the wrong quotes and stop in the middle. Each step is
 tried only when the one before has failed, so that a correct answer is never touched. The time taken grows with the
-length of the answer and not faster, whatever stands in it.
+length of the answer and not faster, whatever is in it.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def safe_messages(question: ModelQuestion) -> list[dict[str, str]]:
 def system_message(name: str, custom: str, *more: str, fill: Mapping[str, str] | None = None) -> tuple[str, str]:
     """Return the system message and its version; a custom text replaces ours, and the answer's format always follows.
 
-    ``fill`` says what stands in the place of ``{name}`` in a custom text, made safe as in any other message. Other
+    ``fill`` says what is in place of ``{name}`` in a custom text, made safe as in any other message. Other
     braces stay: a text may show JSON.
     """
     values = fill or {}

@@ -347,7 +347,7 @@ class _Marker:
     closes: bool
     id: str
     noted: bool
-    """Whether the notice follows that stands in every block."""
+    """Whether the notice follows that is in every block."""
 
 
 class Fence:
@@ -412,7 +412,7 @@ class Fence:
                 yield _whole_lines(text, opened, closing)
 
     def _is_fence(self, text: str, opened: _Marker) -> bool:
-        """Return whether a marker may open a block; without an id only where it stands on a line of its own."""
+        """Return whether a marker may open a block; without an id only where it is on a line of its own."""
         if not opened.id:
             return self._foreign and _ends_line(text, opened.end)
         return self._foreign or self.owns(opened.id)
@@ -497,7 +497,7 @@ def find_echoes(text: str, injected: Sequence[str]) -> list[Span]:
     """Return where lines or sentences of the text repeat an injected memory.
 
     To repeat is to say the same in the same words, or in nine of ten of at least five. A sentence that differs by a
-    negation or a number, or that has one word in the place of another, is not a repetition but news.
+    negation or a number, or that has one word in place of another, is not a repetition but news.
     """
     known = _InjectedText(injected)
     found: list[Span] = []

@@ -67,7 +67,7 @@ def insert_block(messages: Sequence[Mapping[str, Any]], block: tuple[str, str, s
 
 
 def text_at(block: tuple[str, str, str], position: str) -> str:
-    """Return what a model reads of a block that stands in a position: all at once, or in its two parts."""
+    """Return what a model reads of a block that is in a position: all at once, or in its two parts."""
     full_text, stable, volatile = block
     if position != Position.SPLIT:
         return full_text
@@ -114,7 +114,7 @@ def _join_content(content: Any, text: str, *, first: bool) -> Any:
 
 
 def last_user(messages: Messages) -> int | None:
-    """Return where the last message stands in which the user speaks; None if there is none."""
+    """Return where the last message is in which the user speaks; None if there is none."""
     places = (at for at in range(len(messages) - 1, -1, -1) if _is_user_message(messages[at]))
     return next(places, None)
 
@@ -132,7 +132,7 @@ def _is_result(part: Any) -> bool:
 
 
 def _message_role(message: Any) -> Any:
-    """Return whose message it is; something else may stand in a list too, and is for somebody else to judge."""
+    """Return whose message it is; something else may be in a list too, and is for somebody else to judge."""
     return message.get("role") if isinstance(message, Mapping) else None
 
 

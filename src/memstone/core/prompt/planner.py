@@ -66,7 +66,7 @@ OVER_CAP: Final = "over the cap of what is always shown"
 
 @dataclass(slots=True)
 class BlockItem:
-    """A memory that might be shown.
+    """A memory that may be shown.
 
     ``date`` is the day it was said. ``speaker`` is whose words these are, where they do not tell. ``sources`` are the
     ids of the turns it comes from, ``holds`` those of the memories that it tells as well. ``decision`` is the first one
@@ -91,7 +91,7 @@ class BlockItem:
 
 @dataclass(frozen=True, slots=True)
 class BlockPlan:
-    """What is shown, whole and in two parts, and the account of it."""
+    """The planned block, as one text and in two parts, with a record of what was left out."""
 
     text: str = ""
     stable: str = ""
@@ -115,7 +115,7 @@ def plan_block(  # noqa: PLR0913 - by keyword, each a part of the block
     profile: Profile = NOBODY,
     policy: RetrievalPolicy | None = None,
 ) -> BlockPlan:
-    """Return the block for a budget in tokens; items come best first.
+    """Plan the block for a budget in tokens; ``items`` come best first.
 
     Overrides are shown whatever the budget. The narrative has at most half of it, the profile comes as it was chosen.
     Of the items, one is always shown.
@@ -139,13 +139,13 @@ def plan_block(  # noqa: PLR0913 - by keyword, each a part of the block
 
 
 def _choose_heading(route: str, known: Sequence[str]) -> str:
-    """Return what stands above the section that answers: nothing that stands above the profile already."""
+    """Return the heading of the recalled section, which differs from that of the profile."""
     heading = HEADINGS.get(route, "")
     return ALSO if known and heading == PROFILE else heading
 
 
 def profile_tokens(budget: int, policy: RetrievalPolicy) -> int:
-    """Return how much of a budget the profile may have: what the message calls for must find room beside it.
+    """Return the part of a budget for the profile, which leaves room for recalled memories.
 
     It is 1 at least, for the most important fact, unless there is to be no profile.
     """
@@ -160,7 +160,7 @@ def _limits_for_route(route: str, budget: int, policy: RetrievalPolicy) -> dict[
 
 
 def limits_for_budget(budget: int, policy: RetrievalPolicy) -> dict[str, int]:
-    """Return how many memories of each layer there may be.
+    """Return how many memories of each layer may be shown.
 
     There are as many as the budget has room for, or as are shown at all.
     """
@@ -184,7 +184,7 @@ def _clamp_value(value: int, least: int, most: int) -> int:
 
 @dataclass(slots=True)
 class _Selection:
-    """What was taken so far, what was not, and what would be a repetition."""
+    """What was selected so far, what was dropped, and what would be a repetition."""
 
     citations: list[Citation] = field(default_factory=list)
     chosen: list[SelectedMemory] = field(default_factory=list)
@@ -245,7 +245,7 @@ class _Selection:
         self.dropped.append(OmittedMemory(item.id, reason))
 
     def find_repetition(self, item: BlockItem, text: str) -> str:
-        """Return why an item, which says this in normal form, says nothing new; '' when it does."""
+        """Return why an item repeats something in the block; '' if it does not."""
         if not item.text.strip():
             return BLANK
         is_known = (
@@ -264,7 +264,7 @@ class _Selection:
         return SAME_SOURCE if same else ""
 
     def _holder_tells(self, fact: BlockItem) -> bool:
-        """Return whether what was made together with a fact says it.
+        """Return whether a shown memory that was made together with a fact says it.
 
         An episode of words that were said may leave it out.
         """
@@ -274,7 +274,7 @@ class _Selection:
         return any(one in fact.quote or fact.quote in one for one in _sentences_of(holder))
 
     def _tells_no_more(self, turn: BlockItem) -> bool:
-        """Return whether something that is shown says a turn, or was learned from it and answers better.
+        """Return whether a shown memory repeats a turn, or was learned from it and answers better.
 
         A turn does not say what became of a fact since, so it does not stand for one that was amended.
         """
@@ -288,7 +288,7 @@ class _Selection:
         return better or not more
 
     def _tells_facts_of(self, episode: BlockItem) -> bool:
-        """Return whether facts of an episode stand in the section; or, elsewhere in the block, all that it says."""
+        """Return whether facts of an episode are in the section, or all of it elsewhere in the block."""
         facts = [self.listed[one] for one in episode.holds if one in self.listed]
         if any(one.id in self.section for one in facts):
             return True
@@ -298,7 +298,7 @@ class _Selection:
         return not adds_words(rest, [*(one.text for one in facts), *self.sentences])
 
     def remaining_lines(self, episode: BlockItem) -> str:
-        """Return the sentences of an episode that none of its facts, and no turn, says elsewhere in the block."""
+        """Return the sentences of an episode that no fact and no turn says elsewhere in the block."""
         facts = [self.listed[one] for one in episode.holds if one in self.listed]
         if not facts and not self.sentences:
             return episode.text
@@ -310,14 +310,14 @@ class _Selection:
         return "\n".join(lines)
 
     def _is_told(self, sentence: str, facts: Sequence[BlockItem]) -> bool:
-        """Return whether a fact, or a turn that is shown, says a sentence."""
+        """Return whether a shown fact or turn says a sentence."""
         quotes = [one.quote for one in facts]
         is_known = any(sentence in one for one in (*quotes, *self.sentences))
         return is_known or is_covered(sentence, quotes) or is_repetition(sentence, [one.text for one in facts])
 
 
 def _sentences_of(item: BlockItem) -> list[str]:
-    """Return the sentences of a turn or an episode, without who said them."""
+    """Return the sentences of a turn or an episode, without the speakers."""
     if item.layer not in (Layer.TURN, Layer.EPISODE):
         return []
     lines = item.text.splitlines()
@@ -326,7 +326,7 @@ def _sentences_of(item: BlockItem) -> list[str]:
 
 
 def _profile_fact_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]:
-    """Return the lines of the profile, without what the user's own words or the narrative say already."""
+    """Return the fact lines of the profile, except those that other lines already contain."""
     lines: list[str] = []
     for fact in profile.facts:
         item = BlockItem(fact.id, fact.text, date=fact.date, sources=fact.sources, quote=fact.quote)
@@ -339,7 +339,7 @@ def _profile_fact_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]
 
 
 def _profile_turn_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]:
-    """Return the profile's lines that are the user's own words, each with its day, without what its facts say."""
+    """Return the user's own words for the profile, with days, without what facts already say."""
     lines: list[str] = []
     for turn in profile.turns:
         item = BlockItem(turn.id, turn.text, Layer.TURN, turn.date)
@@ -354,7 +354,7 @@ def _profile_turn_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]
 
 
 def _override_lines(picked: _Selection, overrides: Iterable[BlockItem], cap: int) -> tuple[str, ...]:
-    """Return overrides, in their order, up to the cap."""
+    """Return standing instructions in order, up to their limit."""
     room, lines = cap * CHARS_PER_TOKEN, []
     for item in overrides:
         line, text = f"- {_indent_text(neutralize_text(item.text))}", normal_text(item.text)
@@ -384,7 +384,7 @@ def _narrative_lines(picked: _Selection, narrative: BlockItem | None, room: int)
 def _recalled_lines(
     picked: _Selection, items: Iterable[BlockItem], left: dict[str, int], policy: RetrievalPolicy, room: int
 ) -> tuple[str, ...]:
-    """Take items in order until one does not fit; the first is taken in any case."""
+    """Take items in order until one does not fit; the first is always taken."""
     lines: list[str] = []
     shown_items: list[BlockItem] = []
     full = False
@@ -413,7 +413,7 @@ def _recalled_lines(
 
 
 def _order_of_talk(items: Sequence[BlockItem]) -> list[int]:
-    """Return the places of items as they are shown: in the order in which they came, answers behind their question."""
+    """Return the order in which items are shown: as found, but an answer follows its question."""
     known, groups = {item.id for item in items}, dict[str, list[int]]()
     for at, item in enumerate(items):
         first = item.reply_to if item.reply_to in known else item.id
@@ -422,7 +422,7 @@ def _order_of_talk(items: Sequence[BlockItem]) -> list[int]:
 
 
 def _remainder_of(item: BlockItem, picked: _Selection) -> BlockItem:
-    """Return an item without what is said elsewhere in the block by the facts that were learned from it."""
+    """Return an item without what facts learned from it say elsewhere in the block."""
     if item.layer == Layer.EPISODE:
         return replace(item, text=picked.remaining_lines(item))
     if item.layer != Layer.TURN or picked.literal:
@@ -433,7 +433,7 @@ def _remainder_of(item: BlockItem, picked: _Selection) -> BlockItem:
 
 
 def _line_cost(line: str) -> int:
-    """Return the characters a line adds to a block."""
+    """Return how many characters a line adds to a block."""
     return len(line) + 1
 
 
@@ -441,7 +441,7 @@ def _line_cost(line: str) -> int:
 
 
 def line_of(item: BlockItem, chars: int = EXCERPT_CHARS) -> str:
-    """Return an item as it is shown: the day, who said it, the text and what to know about it, nothing hidden."""
+    """Return the line for an item: day, speaker, text and notes."""
     day = f"[{item.date}] " if item.date else ""
     return f"- {day}{_indent_text(neutralize_text(_words_of(item, chars)))}"
 
@@ -460,7 +460,7 @@ def _told_by(item: BlockItem) -> str:
 
 
 def _indent_text(text: str) -> str:
-    """Return a text whose further lines are set in, so that none of them can pass for a line of the block."""
+    """Indent all but the first line of a text, so that none looks like a line of the block."""
     if text.isprintable():  # nothing in it ends a line
         return text.strip()
     return "\n  ".join(line.strip() for line in text.splitlines() if line.strip())
@@ -471,7 +471,7 @@ def _section_lines(heading: str, lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _join_lines(lines: Sequence[str]) -> str:
-    """Return lines as they add to a block, each with its line break."""
+    """Return lines as they are added to a block, each with a line break."""
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -480,7 +480,7 @@ def _volatile_text(fence: Fence, today: date, heading: str, lines: Sequence[str]
 
 
 def date_line(today: date) -> str:
-    """Return the line that says what day it is."""
+    """Return the line with the current date."""
     return f"Current date: {today.isoformat()} ({_DAYS[today.weekday()]})"
 
 
@@ -494,7 +494,7 @@ def _assemble_plan(
     parts: tuple[tuple[str, ...], ...],
     route: str,
 ) -> BlockPlan:
-    """Return the whole text, and its two parts; nothing at all when there would be only a date."""
+    """Build the text and its two parts; all are empty if only the date would be left."""
     heading = _choose_heading(route, parts[2])
     names, headings = (
         ("overrides", "narrative", "profile", "turns", route),

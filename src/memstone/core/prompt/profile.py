@@ -46,13 +46,13 @@ def says_more(text: str, quotes: Sequence[str]) -> bool:
 
 
 def is_covered(text: str, quotes: Sequence[str]) -> bool:
-    """Return whether some of these stand in a text, and it says next to nothing besides."""
+    """Return whether some of these are in a text, and it says next to nothing besides."""
     found = [quote for quote in quotes if quote and quote in text]
     return bool(found) and not says_more(text, found)
 
 
 def remove_quotes(text: str, quotes: Iterable[str]) -> str:
-    """Return a text with an ellipsis in the place of each of these."""
+    """Return a text with an ellipsis in place of each of these."""
     for quote in quotes:
         start = text.find(quote) if quote else -1
         if start >= 0:
@@ -194,7 +194,7 @@ def visibility_of(data: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ProfileFact:
-    """A fact that may stand in the profile; ``seq`` is the order in which it was stored."""
+    """A fact that may be in the profile; ``seq`` is the order in which it was stored."""
 
     id: str
     seq: int
@@ -220,7 +220,7 @@ class ProfileFact:
 
 @dataclass(frozen=True, slots=True)
 class ProfileTurn:
-    """Something the user said, on a day, that may stand in the profile in their own words."""
+    """Something the user said, on a day, that may be in the profile in their own words."""
 
     id: str
     seq: int
@@ -357,7 +357,7 @@ def turn_rank(text: str, *, learned: bool = False) -> int | None:
 
 
 def reason_against(fact: ProfileFact) -> str:
-    """Return why a fact may not stand in the profile; '' if it may."""
+    """Return why a fact may not be in the profile; '' if it may."""
     if fact.visibility == Visibility.PRIVATE:
         return PRIVATE
     if fact.visibility == Visibility.HIDDEN:
@@ -370,7 +370,7 @@ def reason_against(fact: ProfileFact) -> str:
 
 
 def _reason_against_text(text: str, *, pinned: bool = False) -> str:
-    """Return why these words may not stand in the profile; '' if they may."""
+    """Return why these words may not be in the profile; '' if they may."""
     if len(text) > LONGEST and not pinned:
         return TOO_LONG
     return SECRET if _SECRET.search(text) else ""

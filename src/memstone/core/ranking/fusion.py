@@ -110,7 +110,7 @@ class Numbers:
         return len(self.seqs)
 
     def beside(self, candidates: Any, missing: float = _NONE) -> Any:
-        """Return the column of other candidates, which stand in the order of their numbers."""
+        """Return the column of other candidates, which are in the order of their numbers."""
         column = np.full(len(candidates), missing)
         if len(candidates) and len(self):
             places = np.minimum(np.searchsorted(candidates, self.seqs), len(candidates) - 1)

@@ -205,7 +205,7 @@ def place_of(secret: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def backend_addresses(values: Mapping[str, Any]) -> list[str]:
-    """Return every address that stands in some values, in the form in which it is asked."""
+    """Return every address that is in some values, in the form in which it is asked."""
     found = [qdrant_url(values)] if values.get("qdrantHost") else []
     for options in values.get(_CONFIG, {}).values():
         found += [str(options[name]) for name in ("baseUrl", "url") if options.get(name)]
@@ -215,7 +215,7 @@ def backend_addresses(values: Mapping[str, Any]) -> list[str]:
 
 
 def qdrant_url(values: Mapping[str, Any]) -> str:
-    """Return where Qdrant is: a host alone is asked at its port, an address as it stands."""
+    """Return where Qdrant is: a host alone is asked at its port, an address as it is."""
     return _build_url(str(values.get("qdrantHost") or ""), values.get("qdrantPort", BACKENDS["qdrantPort"][1]))
 
 

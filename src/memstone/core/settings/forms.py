@@ -244,7 +244,7 @@ def sorted_into(text: str, category: str, own: Sequence[tuple[str, str]]) -> str
     """Return the category of one's own that a fact belongs to; the one it was given where none fits.
 
     A language model has chosen from them already. Otherwise the words decide: those of the category's name and of what
-    is said about it, in whichever form they stand in the fact. The first of equals wins.
+    is said about it, in whichever form they are in the fact. The first of equals wins.
     """
     if not own or any(category == name for name, _ in own):
         return category

@@ -40,7 +40,7 @@ _NAME_CHARS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Where a setting stands in the policy, and what it may be; some only make sense for a whole tenant.
+    """Where a setting is in the policy, and what it may be; some only make sense for a whole tenant.
 
     Some are the operator's: they hold for a user or an agent, who cannot change them for themselves.
     """

@@ -454,7 +454,7 @@ async def refresh_session(
 
 
 async def logout_account(runtime: Runtime, account: Account, session_id: str, *, everywhere: bool) -> int:
-    """End a session, or all of an account; gives how many."""
+    """End a session, or all of an account; return how many."""
     if everywhere:
         return await runtime.ledger.write(lambda tx: tx.accounts.end_all(account.tenant_id, account.id))
     return int(await runtime.ledger.write(lambda tx: tx.accounts.end(account.tenant_id, session_id)))

@@ -1,6 +1,6 @@
 """Sign in to the console: one-time links, typed codes, and sessions.
 
-Nothing of a link, a code or a session stands in the store but its hash. Whose memory a personal link opens is part of
+Nothing of a link, a code or a session is in the store but its hash. Whose memory a personal link opens is part of
 the link itself, so that erasing a person leaves nothing of them here.
 """
 
@@ -278,7 +278,7 @@ async def end_console_session(runtime: Runtime, text: str) -> None:
 
 
 async def end_all_console_access(runtime: Runtime) -> int:
-    """End every link and session of the tenant; gives how many there were."""
+    """End every link and session of the tenant; return how many there were."""
     now = runtime.now()
 
     async def work(tx: Tx) -> int:

@@ -68,7 +68,7 @@ async def _ingest_conversation(
 
 
 def _replace_surrogates(run: Any) -> Any:
-    """Return an id as it was given, with a mark in the place of half characters, which no answer can carry."""
+    """Return an id as it was given, with a mark in place of half characters, which no answer can carry."""
     return run.encode("utf-8", "replace").decode() if isinstance(run, str) else run
 
 

@@ -356,7 +356,7 @@ async def form_session(
 ) -> FormationResult | None:
     """Form memory of the first of these sessions that can be claimed; None when there is none.
 
-    All belong to the tenant of these parts. One at a time in a process, whoever asks for it.
+    All belong to the tenant of these parts. One at a time in a process, the caller.
     """
     async with runtime.worker_state.turn(runtime.io):
         claimed = await claim_session(runtime, sessions, wanted)
@@ -366,7 +366,7 @@ async def form_session(
 
 
 async def form_claimed(runtime: Runtime, claimed: Claim, patience: Patience | None = None) -> FormationResult:
-    """Form memory of a session that is ours, with parts that are tuned for it; whoever asks for it holds the turn.
+    """Form memory of a session that is ours, with parts that are tuned for it; the caller holds the turn.
 
     What becomes of a session does not depend on who asks for it: with a bound key it is what the worker would make.
     """
@@ -502,7 +502,7 @@ def _split_pair(item: Mapping[str, Any], at: int) -> Iterator[dict[str, Any]]:
 
 
 async def _replace_conversation(tx: Tx, *, runtime: Runtime, ingest_run: IngestRun, learns: bool) -> Claim | None:
-    """Put a conversation in the place of the one that was known under its name, claimed by us if it is learned from."""
+    """Put a conversation in place of the one that was known under its name, claimed by us if it is learned from."""
     now, scope, keeps = runtime.now(), ingest_run.turns[0].draft.scope, runtime.policy.curation.keep_turns
     await tx.signals.clear(scope)
     await _end_old_memories(tx, scope, {turn.draft.dedupe for turn in ingest_run.turns}, now)

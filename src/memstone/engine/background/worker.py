@@ -99,7 +99,7 @@ def _stop_listening(ear: WakeSubscription | None) -> None:
 
 
 async def _run_step(runtime: Runtime, timetable: Timetable, patience: Patience) -> bool:
-    """Do the next thing there is to do, when nobody calls; gives whether there was one."""
+    """Do the next thing there is to do, when nobody calls; return whether there was one."""
     await runtime.worker_state.calm(runtime.io, runtime.policy.formation.idle_seconds)
     if runtime.worker_state.stopping:
         return False

@@ -1,11 +1,11 @@
 """``erase``: remove everything of a subject from tables, indexes, caches, files and backups.
 
-First the rows go, in one transaction. Then whatever follows the ledger is made to follow it, the file is written anew,
+First the rows go, in one transaction. Then whatever follows the ledger is made to follow it, the file is written again,
 and the copies Memstone has made are rewritten. At last everything is looked at again. Each step may be done twice:
 after a crash the same call finishes what was begun.
 
 Several tenants may share a file. What one of them erases holds the others up as briefly as can be: the rows go in one
-short transaction, the full text follows in small steps, and writing the file anew waits until it is quiet.
+short transaction, the full text follows in small steps, and writing the file again waits until it is quiet.
 """
 
 from __future__ import annotations
@@ -281,7 +281,7 @@ class _ErasureRun:
 async def erase_subject(
     runtime: Runtime, values: Mapping[str, Any], memory_id: str | None, progress: Progress | None
 ) -> ErasureReport | ErasurePreview:
-    """Erase a scope, or one memory; gives the sealed report, or for a dry run what would go."""
+    """Erase a scope, or one memory; return the sealed report, or for a dry run what would go."""
     subject = await _as_stored(runtime, _resolve_subject(runtime, values, memory_id))
     now, number, fresh = runtime.now(), new_id(), secrets.token_bytes(KEY_BYTES)
 
@@ -515,7 +515,7 @@ async def _known_key(runtime: Runtime) -> bytes | None:
 
 
 def _describe_copy(copy: Copy, *, with_path: bool) -> BackupErasure:
-    """Return what became of a copy. Where it lies is the operator's business; a tenant is told how it stands."""
+    """Return what became of a copy. Where it lies is the operator's business; a tenant is told how it is."""
     if not copy.is_settled:
         log_event("erasure.copy", logging.WARNING, path=copy.path, state=copy.state, reason=copy.reason)
     visible: BackupErasure = {"state": copy.state}

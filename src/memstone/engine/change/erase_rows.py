@@ -82,7 +82,7 @@ async def inspect_subject(tx: Tx, subject: Subject) -> ErasureProgress:
 
 
 async def remove_batch(tx: Tx, subject: Subject, ids: Sequence[str]) -> dict[str, int]:
-    """Remove some memories of a subject; gives rows by table."""
+    """Remove some memories of a subject; return rows by table."""
     seqs = await tx.erasure.versions(subject.tenant_id, ids)
     await tx.vectors.touch(subject.tenant_id, seqs)  # while their links still say whose they are
     return await tx.erasure.drop_memories(subject, ids)
@@ -261,7 +261,7 @@ class _ErasedContent:
         return _is_inside_scope(who, self.subject.scope)
 
 
-# --- writing the file of a store anew, so that nothing of what was erased remains between its rows --------------------
+# --- rewrite the file, so that nothing that was erased remains between its rows ---------------------------------------
 
 
 _QUIET_SECONDS: Final = 5.0
@@ -273,7 +273,7 @@ _NOTHING: Final = b"\0"
 
 
 async def compact_store(runtime: Runtime) -> bool:
-    """Write the file anew, and remember when; False when a snapshot of somebody's keeps the log from being emptied."""
+    """Write the file again, and remember when; False when a snapshot of somebody's keeps the log from being emptied."""
     if not isinstance(runtime.ledger, CopyableLedger):
         return True
     began = runtime.now()
@@ -285,13 +285,13 @@ async def compact_store(runtime: Runtime) -> bool:
 
 
 async def compacted_since(runtime: Runtime, moment: Instant) -> bool:
-    """Return whether the file was written anew since a moment."""
+    """Return whether the file was written again since a moment."""
     last = await runtime.ledger.read(lambda tx: tx.vault.secret(WHOLE_STORE, _NAME))
     return last is not None and last.created_at >= moment
 
 
 async def compact_if_owed(runtime: Runtime) -> bool:
-    """Write the file anew if something was erased since that was done; gives whether it was."""
+    """Write the file again if something was erased since that was done; return whether it was."""
     if not isinstance(runtime.ledger, CopyableLedger) or not runtime.ledger.holds_files:
         return False
     return await runtime.ledger.read(_is_owed) and await compact_store(runtime)
@@ -304,7 +304,7 @@ async def _is_owed(tx: Tx) -> bool:
 
 
 def compact_when_quiet(runtime: Runtime) -> None:
-    """Let the file be written anew in the background once nobody calls; of those who want that, the first starts it."""
+    """Rewrite the file in the background when nobody calls; only the first request starts this."""
     shop = runtime.worker_state
     if shop.compaction is None or not shop.compaction.alive:
         shop.compaction = runtime.io.spawn(_compact_when_quiet(runtime), name="memstone-compaction", stop=shop.leave)

@@ -132,7 +132,7 @@ def _mask_record(masking: MaskingRun, old: Record, text: str, kinds: set[Sensiti
 
 
 async def _own_evidence(masking: MaskingRun, record: Record, kinds: set[Sensitive]) -> dict[str, Any]:
-    """Return the data of a memory; a quote that stands in a stored turn is masked with it, any other here."""
+    """Return the data of a memory; a quote that is in a stored turn is masked with it, any other here."""
     evidence = record.data.get("evidence")
     if not isinstance(evidence, dict) or not isinstance(evidence.get("quote"), str):
         return record.data
@@ -309,7 +309,7 @@ def _redact_row(table: str, row: StoredRow, policy: RedactPolicy) -> tuple[dict[
 
 
 async def _mask_rows(tx: Tx, *, runtime: Runtime, table: str, keys: Sequence[Key], noted: set[str]) -> set[str]:
-    """Mask rows; gives the memories whose history says so from now on."""
+    """Mask rows; return the memories whose history says so from now on."""
     tenant = runtime.tenant_id
     if table in _REMADE:
         await tx.stored_rows.drop(tenant, table, keys)

@@ -125,7 +125,7 @@ class _ToUser(Move):
 async def leave_to_users(
     runtime: Runtime, agent_id: str, choose: Callable[[Tx, Scope], Awaitable[frozenset[str]]]
 ) -> int:
-    """Hand the facts of an agent that are chosen over to the users they are about; gives how many."""
+    """Hand the facts of an agent that are chosen over to the users they are about; return how many."""
     old = Scope(runtime.tenant_id, agent_id=agent_id)
     move, now = _ToUser(runtime, old, Scope(runtime.tenant_id), new_id()), runtime.now()
 
@@ -211,7 +211,7 @@ async def _keep_suppressed(tx: Tx, move: Move, record: Record, link: Link, now: 
 async def _move_all(
     tx: Tx, language: Language, *, move: Move, page: Sequence[FoundMemory], now: Instant
 ) -> tuple[int, int]:
-    """Move the memories of a page, each with all its versions; gives how many moved, and how many became one."""
+    """Move the memories of a page, each with all its versions; return how many moved, and how many became one."""
     moved = merged = 0
     for memory_id in dict.fromkeys(found.record.id for found in page):
         same = And((Condition("tenant_id", Op.EQ, move.old.tenant_id), Condition("id", Op.EQ, memory_id)))
@@ -239,7 +239,7 @@ async def _read_moving_links(tx: Tx, move: Move, version: Record) -> list[Link]:
 
 
 async def _move_ended(tx: Tx, move: Move, version: Record, links: Sequence[Link], now: Instant) -> None:
-    """Move the links of a version that no longer holds: it stands in no index."""
+    """Move the links of a version that no longer holds: it is in no index."""
     current = await tx.links.of(version.tenant_id, version.seq)
     for link in links:
         if version.status == Status.DELETED:
@@ -260,7 +260,7 @@ async def _tell_ended(tx: Tx, move: Move, last: Record, links: Sequence[Link], n
 
 
 async def _move_live(tx: Tx, language: Language, move: Move, live: Record, links: Sequence[Link], now: Instant) -> int:
-    """Return the links of the version that holds; gives how many memories became one with another."""
+    """Return the links of the version that holds; return how many memories became one with another."""
     current = await tx.links.of(live.tenant_id, live.seq)
     remaining = [link for link in current if link not in links]
     added: list[Link] = []

@@ -301,7 +301,7 @@ def _next_version(wanted: Record, version: int, began: Instant, now: Instant) ->
 
 
 def _change_event_type(live: Record, new: Record) -> EventType:
-    """Return what a change is called that puts one version in the place of another."""
+    """Return what a change is called that puts one version in place of another."""
     if live.text != new.text or live.status == new.status:
         return EventType.UPDATE
     if new.status == Status.ACTIVE:

@@ -137,7 +137,7 @@ async def _undo_all(
 
 
 async def undo_one(act: Act, event: Event) -> list[Event]:
-    """Take back one event in an open transaction; gives the events that do. ``Conflict`` is raised before any write."""
+    """Undo one event in an open transaction; return the events of the undo. Raise ``Conflict`` before any write."""
     if event.event in LASTING:
         raise InvalidInput(f"{event.event} cannot be undone", hint="masked text is gone for good")
     await _refuse_later_changes(act, event, event.memory_id)
@@ -282,7 +282,7 @@ class _DryRunEnd(Exception):
 
 
 async def rollback_changes(runtime: Runtime, request: RollbackRequest) -> RollbackResult:
-    """Take back what is meant, as far as nobody has changed it since; gives counts and conflicts."""
+    """Take back what is meant, as far as nobody has changed it since; return counts and conflicts."""
     scope, done = _validate_request(runtime, request)
     report = _Report(request.dry_run, new_id())
     events = await _read_events_to_undo(runtime, scope, done)
@@ -331,7 +331,7 @@ async def _read_events_to_undo(runtime: Runtime, scope: Scope, done: EventFilter
 async def _read_event_page(
     tx: Tx, *, scope: Scope, done: EventFilter, below: int | None
 ) -> list[tuple[int, Event | None]]:
-    """Return a page of events, each under the number to go on from; None in the place of one that is not meant."""
+    """Return a page of events, each under the number to go on from; None in place of one that is not meant."""
     page = await tx.events.newest(scope, done, below, _AT_ONCE)
     lowest = page[-1].seq if page else 0
     return [(lowest, event if await _is_meant(tx, event, done) else None) for event in page]
@@ -346,7 +346,7 @@ async def _is_meant(tx: Tx, event: Event, done: EventFilter) -> bool:
 
 
 async def _learned_by(tx: Tx, event: Event, source: str) -> bool:
-    """Return whether a version came about by such means: its words were found anew, and not changed by a hand."""
+    """Return whether a version came about by such means: its words were found again, and not changed by a hand."""
     tenant, before = event.scope.tenant_id, event.before or {}
     row = await tx.memories.version(tenant, event.memory_id, int((event.after or {}).get("version", 0)))
     if row is None or row.source != source:

@@ -156,7 +156,7 @@ async def prepare_commit(
 
 
 async def _relate_unjudged_facts(runtime: Runtime, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
-    """Find what is near the facts that no model judged, and what of it they change; gives the ledger's position."""
+    """Find what is near the facts that no model judged, and what of it they change; return the ledger's position."""
     ruled = [fact for fact in facts if not fact.judged]
     cursor = await find_neighbours(runtime, scope, ruled, signature)
     await read_changes(runtime, scope, ruled, signature)
@@ -197,7 +197,7 @@ async def _read_revised_texts(
 
 
 Commit: TypeAlias = Callable[[Tx, Instant], Awaitable[dict[str, Any]]]
-"""Stores what a session was distilled into, inside a transaction; gives the details of the job."""
+"""Stores what a session was distilled into, inside a transaction; return the details of the job."""
 
 _SPOKEN: Final = ("user", "assistant")
 _CHANGED: Final = (EventType.ADD, EventType.UPDATE, EventType.REPLACE)

@@ -108,7 +108,7 @@ async def remove_override(runtime: Runtime, user_id: Any, position: int) -> Iden
 
 
 async def set_overrides(runtime: Runtime, user_id: Any, texts: Sequence[str]) -> IdentityResult:
-    """Put these in the place of all overrides; what stays keeps its id."""
+    """Put these in place of all overrides; what stays keeps its id."""
     owner = owner_for(runtime, user_id)
     if isinstance(texts, str) or not isinstance(texts, Sequence):
         raise InvalidInput(f"overrides must be a list of texts, not {type(texts).__name__}")

@@ -50,7 +50,7 @@ async def rows_of(tx: Tx, owner: Scope, now: Instant, *kinds: str, as_of: Instan
 
 
 def place_of(record: Record) -> int:
-    """Return where an override stands in its list."""
+    """Return where an override is in its list."""
     place = record.data.get("place")
     return place if isinstance(place, int) else 0
 
@@ -65,9 +65,9 @@ def may_be_identity(fact: Record, rules: IdentityRules) -> bool:
 
 
 async def keep_derived(runtime: Runtime, tx: Tx, scope: Scope, facts: Sequence[Record], now: Instant) -> int:
-    """Mirror facts of a session that say who the user is; gives how many are new. Older mirrors are brought up to date.
+    """Mirror facts of a session that say who the user is, update older mirrors, and return how many are new.
 
-    Beyond the cap the least salient are put aside, of equals the oldest.
+    Beyond the limit, the least salient mirrors are evicted, and of equals the oldest.
     """
     owner = owner_of_identity(scope)
     if owner is None:
@@ -175,7 +175,7 @@ async def true_derived(tx: Tx, owner: Scope, now: Instant) -> list[FoundMemory]:
 
 
 async def refresh_mirrors(tx: Tx, language: Language, owner: Scope, now: Instant) -> list[FoundMemory]:
-    """Bring the mirrors up to date with their facts; gives those that hold."""
+    """Bring the mirrors up to date with their facts; return those that hold."""
     rows = await rows_of(tx, owner, now, Kind.DERIVED)
     facts = await sources_of(tx, owner, rows, now)
     memories: list[FoundMemory] = []

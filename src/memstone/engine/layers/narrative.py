@@ -87,11 +87,11 @@ class _NarrativeState:
 async def regenerate_narrative(
     runtime: Runtime, scope: Scope, *, force: bool = False, job_id: str | None = None
 ) -> dict[str, Any]:
-    """Make the text about a user anew if what it is made of has changed; for whoever keeps the memory in order.
+    """Make the text about a user again if what it is made of has changed; for whoever keeps the memory in order.
 
     ``status`` is ``regenerated``, ``unchanged``, ``hand_edited`` (left alone; ``stale`` says whether there is news),
     ``empty`` (nothing is known), ``removed`` (nothing is known any more), ``no_owner`` or ``failed`` with ``error``.
-    With ``force`` it is made anew in any case.
+    With ``force`` it is made again in any case.
     """
     owner = owner_of_identity(scope)
     if owner is None:
@@ -121,7 +121,7 @@ async def regenerate_narrative(
 
 
 async def set_narrative(runtime: Runtime, user_id: Any, text: str | None) -> IdentityResult:
-    """Write the text about the user by hand; None gives it back, and it is made anew with the next consolidation."""
+    """Write the text about the user by hand; None gives it back, and it is made again with the next consolidation."""
     owner = owner_for(runtime, user_id)
     now = runtime.now()
     if text is None:
@@ -145,7 +145,7 @@ async def set_narrative(runtime: Runtime, user_id: Any, text: str | None) -> Ide
 
 
 async def import_narrative(runtime: Runtime, user_id: Any, text: str, model: str, written_at: Instant | None) -> None:
-    """Take over a text that another system wrote about the user; it is made anew once there is something to add."""
+    """Take over a text that another system wrote about the user; it is made again once there is something to add."""
     owner, now = owner_for(runtime, user_id), runtime.now()
     (made,) = await embed_texts(runtime, [text])
 

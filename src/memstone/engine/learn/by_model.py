@@ -62,7 +62,7 @@ _HINT: Final = "nothing was learned; try again, or leave out strict to keep the 
 
 
 class CountedAnswer(Protocol):
-    """An answer that was read: how it was obtained, and how much there is in it."""
+    """An answer with its cost and how it was obtained."""
 
     @property
     def how(self) -> How: ...  # noqa: D102 - the class says it
@@ -76,7 +76,7 @@ T = TypeVar("T", bound=CountedAnswer)
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer(Generic[T]):
-    """An answer as it was understood; with ``cut`` it breaks off, and only what is complete in it is there."""
+    """A parsed answer; with ``cut`` it is incomplete, and only its complete parts are there."""
 
     value: T
     cut: LLMError | None = None
@@ -94,7 +94,7 @@ class _Try(Generic[T]):
 
 
 async def ask_model(runtime: Runtime, question: ModelQuestion, read: Callable[[str], T]) -> ModelAnswer[T]:
-    """Return the answer to a question as ``read`` understands it; ``LLMError`` when the model cannot be understood.
+    """Ask a question and parse the answer with ``read``; raise ``LLMError`` if it is unusable.
 
     The same question to the same model is asked once: an application that sends a conversation again pays nothing.
     """
@@ -138,7 +138,7 @@ def _unreadable_error(text: str, error: UnreadableAnswer) -> BadModelOutput:
 
 
 async def _try_again(runtime: Runtime, question: ModelQuestion, read: Callable[[str], T], first: _Try[T]) -> _Try[T]:
-    """Ask once more; what is complete in an answer that breaks off is kept whatever becomes of that."""
+    """Ask once more, and keep the complete parts of a first answer that was cut off."""
     text = first.problem.message if first.problem else ""
     try:
         second = await _ask_once(runtime, repair_prompt(question, first.text, text), read)
@@ -163,7 +163,7 @@ async def _generate_answer(runtime: Runtime, question: ModelQuestion) -> str:
 
 
 def as_llm_error(error: MemstoneError) -> LLMError:
-    """Return the failure of a model as the one error that callers wait for; what went wrong underneath is its cause."""
+    """Wrap the failure of a model in an ``LLMError``, with its cause."""
     if isinstance(error, LLMError):
         error.hint = error.hint or _HINT
         return error
@@ -174,7 +174,7 @@ def as_llm_error(error: MemstoneError) -> LLMError:
 
 
 def _cache_owner(runtime: Runtime) -> list[str]:
-    """Return who has an answer to themselves: how soon it comes would tell others that the same was asked before."""
+    """Return the owner of a cached answer, because a fast answer would reveal others' questions."""
     return [runtime.asker] if runtime.asker else []
 
 
@@ -208,7 +208,7 @@ _MEMORIES_PER_NEIGHBOUR: Final = 3
 
 @dataclass(slots=True)
 class ModelFacts:
-    """What a model made of a conversation; with an ``error`` its answer breaks off, and these are not all."""
+    """The facts of a model; with an ``error``, its answer is incomplete."""
 
     facts: list[Fact] = field(default_factory=list)
     error: MemstoneError | None = None
@@ -222,7 +222,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, slots=True)
 class ConversationQuestion:
-    """A conversation that a model is asked about, and within which scope its facts are known."""
+    """A conversation to ask a model about, and the scope in which its facts are compared."""
 
     scope: Scope
     known_in: Scope
@@ -233,7 +233,7 @@ class ConversationQuestion:
 
 
 async def by_model(runtime: Runtime, asked: ConversationQuestion) -> ModelFacts:
-    """Return what the new turns of a conversation do to the memory, by the configured model."""
+    """Ask the configured model what new turns do to the memory."""
     turns = await runtime.io.compute(partial(_select_turns, runtime, asked.turns))
     fresh = [turn for turn in turns if turn.retold or not turn.said_before]
     if not turns:
@@ -255,7 +255,7 @@ async def by_model(runtime: Runtime, asked: ConversationQuestion) -> ModelFacts:
 
 
 async def is_overtaken(runtime: Runtime, asked: ConversationQuestion, told_at: int | None) -> bool:
-    """Return whether something has become known of the same user while a model thought about it."""
+    """Return whether the user's memories changed while a model was working."""
     if told_at is None:
         return False
     newer = Condition("seq", Compare.GT, told_at)
@@ -285,7 +285,7 @@ def _build_talk(runtime: Runtime, fresh: Sequence[Turn], before: list[Message], 
 
 
 def in_two(runtime: Runtime, prompt: str = "") -> bool:
-    """Return whether facts are asked for first, and what becomes of them then."""
+    """Return whether to ask two questions: for facts first, then for decisions."""
     wanted = runtime.policy.curation
     return bool(prompt or wanted.extraction_prompt or wanted.decision_prompt or wanted.questions > 1)
 
@@ -316,7 +316,7 @@ async def _in_one(runtime: Runtime, asked: ConversationQuestion, talk: Talk, fre
 
 
 def _ends_by_itself(one: Operation, fresh: Sequence[Turn], reader: FactReader) -> bool:
-    """Return whether an operation ends a memory, and no plain wish of the user to forget something stands behind it."""
+    """Return whether an operation ends a memory although the user did not ask to forget it."""
     return one.op is OperationKind.REMOVE or (
         one.op is OperationKind.FORGET and not reader.may_ask_to_forget(fresh[one.turn - 1].text)
     )
@@ -332,7 +332,7 @@ def _for_review(one: Operation, targets: Sequence[str], talk: Talk) -> dict[str,
 
 
 async def _in_two(runtime: Runtime, asked: ConversationQuestion, talk: Talk, fresh: Sequence[Turn]) -> ModelFacts:
-    """Return the facts, with nothing decided about them yet."""
+    """Ask for facts only; decisions follow later."""
     side, own, more = _scope_side(asked.scope), _category_names(runtime), _join_instructions(runtime)
     prompt = asked.prompt or runtime.policy.curation.extraction_prompt
     build = partial(extraction_prompt, talk, instructions=more, custom_prompt=prompt, side=side, categories=own)
@@ -358,7 +358,7 @@ def _join_instructions(runtime: Runtime) -> str:
 
 
 async def embed_turns(runtime: Runtime, turns: Sequence[Turn]) -> str:
-    """Give new turns their vectors, as far as there are any; gives the name of their space, '' without one."""
+    """Embed new turns as far as possible; return the name of their vector space, or ''."""
     if not runtime.embedding.on:
         return ""
     space = await current_space(runtime)
@@ -376,7 +376,7 @@ async def embed_turns(runtime: Runtime, turns: Sequence[Turn]) -> str:
 async def near_memories(
     runtime: Runtime, asked: ConversationQuestion, turns: Sequence[Turn], signature: str
 ) -> list[Record]:
-    """Return the memories nearest to any of the turns, by meaning and by words, the oldest first."""
+    """Return the memories most similar to any of the turns, oldest first."""
     most = _MEMORIES_PER_NEIGHBOUR * runtime.policy.curation.neighbours
     where = where_visible(asked.known_in, runtime.now(), layers=(Layer.FACT,), extra=asked.compared_with)
     among: frozenset[int] | None = None
@@ -403,14 +403,14 @@ async def near_memories(
 
 
 def known_of(record: Record) -> KnownFact:
-    """Return a memory as a model is shown it."""
+    """Return a memory in the form that a model is shown."""
     return KnownFact(str(record.seq), record.text, record.occurred_at[:10])
 
 
 async def _search_by_meaning(
     runtime: Runtime, scope: Scope, turn: Turn, signature: str, most: int, among: frozenset[int] | None
 ) -> list[int]:
-    """Return what means something like a turn; nothing while the index is out of reach, and words have to do."""
+    """Find similar memories by vectors; nothing if the index cannot be reached."""
     if turn.draft.vector is None or not signature:
         return []
     vector = np.frombuffer(turn.draft.vector, "<f4")
@@ -422,7 +422,7 @@ async def _search_by_meaning(
 
 
 async def _read_earlier_messages(runtime: Runtime, asked: ConversationQuestion, fresh: Sequence[Turn]) -> list[Message]:
-    """Return what was said before the new turns, in the same call, else the same scope: "it" can then be understood."""
+    """Return what was said before the new turns, so that words such as "it" can be understood."""
     at = next(at for at, turn in enumerate(asked.turns) if turn is fresh[0])
     guard = runtime.language.guard
     messages = await runtime.io.compute(
@@ -455,7 +455,7 @@ def _message_from_record(record: Record, guard: TextGuard) -> Message:
 def fact_of(
     runtime: Runtime, asked: ConversationQuestion, fresh: Sequence[Turn], one: Operation, targets: Sequence[str]
 ) -> Fact:
-    """Return an operation as a fact on its way into the ledger, in the words of the model."""
+    """Return an operation as a fact, in the model's words."""
     turn = fresh[one.turn - 1]
     candidate = Candidate(
         text=one.text,
@@ -485,7 +485,7 @@ def fact_of(
 
 
 def mark_doubt(draft: Draft, doubt: str, *, quoted: bool = False) -> None:
-    """Note on a fact why it is doubted; what is doubted, or only passed on, replaces nothing that is more trusted."""
+    """Mark a fact as doubtful, with the reason; it then replaces nothing that is more trusted."""
     if quoted:
         draft.trust = min(draft.trust, PASSED_ON)
     if doubt:
@@ -494,7 +494,7 @@ def mark_doubt(draft: Draft, doubt: str, *, quoted: bool = False) -> None:
 
 
 def assistant_metadata(runtime: Runtime, candidate: Candidate, turn: Turn) -> dict[str, Any]:
-    """Return what a fact from an assistant's words says of itself; readers of a gateway's memories look for it."""
+    """Return the metadata of a fact from an assistant's words."""
     if turn.message.role != "assistant":
         return {}
     return {"category": candidate.category, "extractedAt": runtime.now(), "source": "llm_response"}
@@ -507,7 +507,7 @@ def _user_speaker_name(turn: Turn) -> str:
 def forgotten_by_rule(
     runtime: Runtime, asked: ConversationQuestion, fresh: Sequence[Turn], facts: Sequence[Fact]
 ) -> list[Fact]:
-    """Return what the user plainly asks to be forgotten where the model has not: the rule runs beside the model."""
+    """Return requests to forget that the model overlooked."""
     done, reader = {id(fact.turn) for fact in facts if fact.candidate.forget}, runtime.language.facts
     found: list[Fact] = []
     for turn in fresh:
@@ -525,7 +525,7 @@ def forgotten_by_rule(
 
 
 async def _learned_before(runtime: Runtime, tx: Tx, asked: ConversationQuestion, turns: Sequence[Turn]) -> list[Fact]:
-    """Return what was learned from turns that are sent again, as it is known now: no model need be asked once more."""
+    """Return what was learned from turns that are sent again, as it is known now."""
     texts = {turn.id: turn for turn in turns if turn.id}
     if not texts:
         return []
@@ -537,7 +537,7 @@ async def _learned_before(runtime: Runtime, tx: Tx, asked: ConversationQuestion,
 
 
 async def _same_words(tx: Tx, scope: Scope, texts: Mapping[str, Turn]) -> dict[str, Turn]:
-    """Return older turns in the words of these: what was learned from the first was known when it was said again."""
+    """Return older turns with the same words."""
     hashes = {text_hash(turn.text): turn for turn in texts.values()}
     words = Condition("hash", Compare.IN, tuple(hashes))
     where = And((where_in_scope(scope), Condition("layer", Compare.EQ, str(Layer.TURN)), words))
@@ -561,7 +561,7 @@ def _known_again(runtime: Runtime, asked: ConversationQuestion, turn: Turn, reco
 
 
 class MeteredLlm:
-    """A language model that counts; see ``memstone.ports.models.Llm``."""
+    """A language model that counts its use; see ``memstone.ports.models.Llm``."""
 
     def __init__(self, llm: Llm) -> None:
         self._llm = llm
@@ -580,7 +580,7 @@ class MeteredLlm:
         return self._llm.destination
 
     async def generate(self, prompt: Prompt) -> Reply:
-        """Return one answer, counted."""
+        """Generate one answer, and count it."""
         self.calls += 1
         reply = await self._llm.generate(prompt)
         self.input_tokens += reply.input_tokens

@@ -71,7 +71,7 @@ _MOST: Final = 100
 
 
 async def is_settled(tx: Tx, rules: ChangeRules, fact: Fact, scope: Scope, cursor: int) -> bool:
-    """Return whether a turn stored before says what was known then and is no longer known, or not in its words.
+    """Return whether a stored turn says what was known then but is no longer known.
 
     Whoever ended or changed that knew these words: it is not for their repetition to bring them back. ``cursor`` is
     where the ledger was before this call, which may itself change its mind.
@@ -89,7 +89,7 @@ async def is_settled(tx: Tx, rules: ChangeRules, fact: Fact, scope: Scope, curso
 
 
 async def _were_held(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
-    """Return whether a version that has ended said the same, and still held when the turn was said."""
+    """Return whether an ended version said the same and was valid when the turn was said."""
     turn = fact.turn
     ended: Where = Condition("valid_to", Op.EXISTS, value=True)
     if turn.id:  # what was stored waits to be learned now and then: only what ended later knew of it
@@ -100,7 +100,7 @@ async def _were_held(tx: Tx, fact: Fact, scope: Scope, cursor: int) -> bool:
 
 
 async def _came_of_it(tx: Tx, fact: Fact, cursor: int) -> bool:
-    """Return whether a version was learned from these very words of the turn, however it put them."""
+    """Return whether a version was learned from exactly these words of the turn."""
     turn = fact.turn
     if not turn.id:
         return False
@@ -120,7 +120,7 @@ def _is_of(record: Record, fact: Fact) -> bool:
 
 
 async def _was_known(tx: Tx, rules: ChangeRules, fact: Fact, scope: Scope, cursor: int) -> bool:
-    """Return whether it told nobody anything, or was overtaken, when it was said: by a version that has ended since."""
+    """Return whether the statement was known or outdated already when it was said."""
     ended = Condition("valid_to", Op.GTE, fact.turn.occurred_at)
     where = And((where_in_scope(scope), _FACTS, ended, Condition("seq", Op.LTE, cursor)))
     memories = [known_as(one.record, fact, rules) for one in await tx.memories.find(where, limit=_MOST)]
@@ -136,7 +136,7 @@ _FACTS: Final = Condition("layer", Op.EQ, str(Layer.FACT))
 
 @dataclass(slots=True)
 class CommitPlan:
-    """Everything one call wants to store, with the position of the ledger at which it was made."""
+    """What one call wants to store, with the position of the ledger at which it was planned."""
 
     scope: Scope
     turns: list[Turn]
@@ -163,12 +163,12 @@ class CommitPlan:
 
     @property
     def signature(self) -> str:
-        """The name of the vector space, '' without one."""
+        """The name of the vector space, or '' without one."""
         return self.space.signature if self.space else ""
 
 
 class NeedsVectors(Exception):
-    """Revisions make texts that have no vector yet; they are embedded outside, together, and the unit is run again."""
+    """Raised if amended texts need vectors: they are embedded outside, and the unit runs again."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         super().__init__(*texts)
@@ -176,7 +176,7 @@ class NeedsVectors(Exception):
 
 
 async def apply_plan(runtime: Runtime, tx: Tx, plan: CommitPlan, now: Instant) -> list[Outcome]:
-    """Store the turns, then settle one fact after the other; a later one sees what an earlier one did."""
+    """Store the turns, then apply one fact after the other; later ones see the effects of earlier ones."""
     if plan.space is not None:
         await ensure_space(tx, runtime.tenant_id, plan.space)
     for at, turn in enumerate(plan.turns if plan.keep_turns else ()):
@@ -198,7 +198,7 @@ async def apply_plan(runtime: Runtime, tx: Tx, plan: CommitPlan, now: Instant) -
 
 
 async def _store_turn(runtime: Runtime, tx: Tx, turn: Turn, plan: CommitPlan, now: Instant, at: int) -> None:
-    """Store a turn, or learn that it is stored already, and when it was said first."""
+    """Store a turn, or find the stored one and when it was first said."""
     if await recognise_turn(tx, turn, plan.scope, last=turn is plan.turns[-1], before=plan.turns[:at]):
         return
     holder = await tx.links.holder(runtime.tenant_id, turn.draft.dedupe)
@@ -217,7 +217,7 @@ def _draft_vectors(draft: Draft, space: Space | None) -> Vectors:
 async def _apply_fact(
     runtime: Runtime, tx: Tx, plan: CommitPlan, fact: Fact, outcomes: list[Outcome], now: Instant
 ) -> None:
-    """Do with a fact what was decided, to every memory it changes; adds what became of it to the outcomes."""
+    """Carry out the decisions about a fact, and add their outcomes."""
     draft = fact.draft
     draft.occurred_at, draft.origin_id, draft.also = fact.turn.occurred_at, fact.turn.id or None, plan.project
     draft.data = {**(draft.data or {}), "evidence": _build_evidence(fact)}
@@ -254,7 +254,7 @@ async def _apply_fact(
 
 
 def _taken_by(fact: Fact, outcomes: Sequence[Outcome]) -> str | None:
-    """Return the memory that the same words of the same turn have brought, in the place of what they end."""
+    """Return the memory that the same words of the same turn have created."""
     for outcome in outcomes:
         answer = (outcome.draft.data or {}).get("evidence") or {}
         overlaps = answer.get("start", 0) < fact.candidate.end and fact.candidate.start < answer.get("end", 0)
@@ -272,7 +272,7 @@ _STORING_EVENTS: Final = (EventType.ADD, EventType.UPDATE, EventType.REPLACE)
 
 
 async def _decide_by_model(tx: Tx, scope: Scope, fact: Fact, now: Instant) -> list[tuple[Decision, Record | None]]:
-    """Return what a model decided, about the versions it was shown that still hold."""
+    """Return a model's decisions about versions that are still current."""
     targets = [one.target for one in fact.proposals if one.target is not None]
     where = where_visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(targets, where) if targets else []
@@ -287,7 +287,7 @@ async def _decide_by_model(tx: Tx, scope: Scope, fact: Fact, now: Instant) -> li
 
 
 async def _said_already(tx: Tx, fact: Fact, where: Where) -> Record | None:
-    """Return the memory that says a fact in the same words, in whichever conversation it was learned."""
+    """Return the memory that says a fact in the same words, in any conversation."""
     tenant = fact.draft.scope.tenant_id
     holder = await tx.links.holder(tenant, fact.draft.dedupe)
     found = await tx.memories.among([holder], where) if holder is not None else []
@@ -299,7 +299,7 @@ async def _said_already(tx: Tx, fact: Fact, where: Where) -> Record | None:
 async def _decide_by_rules(
     tx: Tx, rules: ChangeRules, scope: Scope, plan: CommitPlan, fact: Fact, now: Instant
 ) -> list[tuple[Decision, Record | None]]:
-    """Return what rules decide, about whatever is near now."""
+    """Return what rules decide about the current neighbours."""
     near = await read_neighbours(tx, rules, scope, fact, plan.cursor, plan.signature, now)
     if not fact.adds:  # what the same message has just stated is not changed by the rest of it
         near = [one for one in near if not fact.turn.id or one.found.record.origin_id != fact.turn.id]
@@ -310,21 +310,21 @@ async def _decide_by_rules(
 
 
 def _says_private(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> bool:
-    """Return whether a fact says all that a private memory says, and more: that may be told to no model, either."""
+    """Return whether a fact contains all that a private memory says."""
     private = (one for one in near if visibility_of(one.found.record.data) == Visibility.PRIVATE)
     return any(rules.is_known(one.found.record.text, fact.draft.text) for one in private)
 
 
 def known_in(runtime: Runtime, scope: Scope) -> Scope:
-    """Return where a fact is held against others: wherever it is known once, which may be in all sessions of a user."""
+    """Return the scope in which a fact is compared with others."""
     stored = Scope(scope.tenant_id, **{name: getattr(scope, name) for name in runtime.policy.known_scope})
     return scope if stored.is_open else stored
 
 
 def _inherit_trust(runtime: Runtime, fact: Fact, scope: Scope) -> list[str]:
-    """Trust no fact more than the words it comes from; one of an import waits until somebody approves it.
+    """Give a fact at most the trust of its words; one from an import is quarantined.
 
-    What waits is known by a name of its own, so that it stands in nobody's way who says the same themselves. Gives the
+    What waits is known by a name of its own, so that it is in nobody's way who says the same themselves. Gives the
     names under which it may have been deleted.
     """
     draft, message, fields = fact.draft, fact.turn.draft, runtime.policy.known_scope
@@ -338,7 +338,7 @@ def _inherit_trust(runtime: Runtime, fact: Fact, scope: Scope) -> list[str]:
 
 
 def _build_evidence(fact: Fact) -> dict[str, Any]:
-    """Return the turn and the words in it; of a turn that is not kept, the words are all there is."""
+    """Return the evidence of a fact: the turn and the words in it."""
     one = fact.candidate
     quote = fact.turn.text[one.start : one.end]
     answer: dict[str, Any] = {"turn": fact.turn.id, "start": one.start, "end": one.end, "quote": quote}
@@ -373,7 +373,7 @@ async def _add_fact(
 async def _add_past(
     runtime: Runtime, tx: Tx, plan: CommitPlan, fact: Fact, target: Record, decision: Decision, now: Instant
 ) -> Outcome | None:
-    """Store what was true until something else was said: it holds from its own time to the beginning of that."""
+    """Store a former fact, valid from its own time until the later one begins."""
     began = min(target.valid_from, target.occurred_at)
     draft, until = fact.draft, max(target.valid_from, target.occurred_at) if began <= fact.draft.occurred_at else began
     current = And((where_in_scope(known_in(runtime, plan.scope)), Condition("hash", Op.EQ, text_hash(draft.text))))
@@ -425,15 +425,15 @@ async def _revise_memory(
 
 
 def _link_here(links: Sequence[Link], scope: Scope, now: Instant) -> list[Link]:
-    """Return a link to the conversation in which a memory is changed, where none shows it there yet."""
+    """Return a link to this conversation, if the memory has none."""
     owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
     return [Link(scope, now)] if owned and not any(is_inside(one, scope) for one in owned) else []
 
 
 def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: Instant, now: Instant) -> Record:
-    """Return the version after a memory's current one.
+    """Return the version after the current one.
 
-    What is not said anew (no ``draft``) keeps where it comes from.
+    What is not said again (no ``draft``) keeps where it comes from.
     """
     new = replace(
         target,
@@ -467,7 +467,7 @@ def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: I
 
 
 def _also_shown(target: Record, fact: Fact) -> dict[str, Any]:
-    """Return what is known of a memory besides its text, with the turn that amends it among those that show it."""
+    """Return the data of an amended memory, with the amending turn among its sources."""
     answer = target.data.get("evidence")
     if not isinstance(answer, dict) or not fact.turn.id:
         return dict(target.data)
@@ -485,7 +485,7 @@ def _revised_vectors(plan: CommitPlan, draft: Draft, text: str) -> Vectors:
 
 
 async def _find_duplicate(tx: Tx, links: Sequence[Link], target: Record) -> Record | None:
-    """Return another memory of one of these holders that says the same already."""
+    """Return another memory of one of these holders that says the same."""
     values = [link.dedupe for link in links if link.dedupe]
     twins = [await tx.links.holder(target.tenant_id, value) for value in values]
     seq = next((twin for twin in twins if twin is not None and twin != target.seq), None)

@@ -71,7 +71,7 @@ _ACTIONS: Final = {
 async def request_proposals(
     runtime: Runtime, scope: Scope, facts: list[Fact], among: list[Fact], signature: str
 ) -> LLMError | None:
-    """Ask about those ``among`` the facts that are near something; notes the answers on them.
+    """Ask a model about facts that have similar memories, and note its proposals on them.
 
     What the model adds beside a change of a memory becomes a fact of its own. Gives the error when the answer breaks
     off: what is complete in it counts.
@@ -103,7 +103,7 @@ async def request_proposals(
 
 
 def _is_open(fact: Fact, around: Sequence[NeighbourMemory]) -> bool:
-    """Return whether a model is asked: about what is new and near something.
+    """Return whether to ask a model about a fact: it is new and has similar memories.
 
     What only ends something is decided by structure.
     """
@@ -119,7 +119,7 @@ def _select_nearest(around: Sequence[NeighbourMemory], most: int) -> list[Neighb
 
 
 def _note_proposals(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal]) -> list[tuple[Fact, str]]:
-    """Keep one proposal for each memory, the last, and the addition; gives what is added, and in which words.
+    """Keep one proposal per memory, and one addition; return additions and their wording.
 
     A fact that goes into a memory, or that one says already, and is added besides is two facts.
     """
@@ -136,7 +136,7 @@ def _note_proposals(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal])
 
 
 async def _reword_additions(runtime: Runtime, added: Sequence[tuple[Fact, str]]) -> None:
-    """Give additions the words that the model chose; without a vector for them they keep their own."""
+    """Use the model's wording for additions that get a vector; others keep their own."""
     if not added:
         return
     vectors: Sequence[bytes | MemstoneError | None] = [None] * len(added)
@@ -159,7 +159,7 @@ def _build_proposal(
     fact: Fact,
     lines: Sequence[str],
 ) -> Proposal:
-    """Return what a decision does.
+    """Return the proposal for a decision.
 
     A wording that goes beyond the memory, the facts and what was said is an addition.
     """
@@ -187,7 +187,7 @@ COMPARED_WITH: Final = "compared_with"
 
 @dataclass(slots=True)
 class ConverseConversation:
-    """One call: whose it is, what was said, and how to learn from it."""
+    """A conversation to learn from: its owner, turns, and options."""
 
     scope: Scope
     turns: list[Turn]
@@ -208,7 +208,7 @@ class ConverseConversation:
 
 @dataclass(slots=True)
 class LearnResult:
-    """What became of it; ``error`` when learning had to be put off, all of it or (``partial``) what is missing."""
+    """The result of learning; ``error`` if all of it was deferred, or (``partial``) a part."""
 
     outcomes: list[Outcome]
     error: MemstoneError | None = None
@@ -245,7 +245,7 @@ async def learn_from_conversation(
     again: bool = False,
     closing: Closing | None = None,
 ) -> LearnResult:
-    """Store turns and settle the facts they state; with ``keep`` what cannot be learned now waits for another try.
+    """Store turns and commit the facts they state; with ``keep``, queue what cannot be learned now.
 
     Without, the caller is strict: a model that fails is an ``LLMError`` and nothing is learned. ``again`` is such a
     try: it keeps what it can learn, and whoever makes it keeps the rest waiting, by ``closing`` if anything is kept.
@@ -310,7 +310,7 @@ async def learn_from_conversation(
 async def _relate_facts(
     runtime: Runtime, conversation: ConverseConversation, ready: list[Fact], space: Space | None
 ) -> tuple[int, MemstoneError | None]:
-    """Find what each fact may change, and decide; return how far the ledger was read, and what kept a model from it."""
+    """Find similar memories for each fact, and decide; return the ledger position and any failure."""
     with runtime.watch.step("learn.relate"):
         scope, signature = known_in(runtime, conversation.scope), space.signature if space else ""
         open_ones = [fact for fact in ready if not fact.judged or _is_undecided(runtime, conversation, fact)]
@@ -323,7 +323,7 @@ async def _relate_facts(
 async def _begin_result(
     runtime: Runtime, found: ExtractedFacts, undecided: MemstoneError | None, *, error: MemstoneError | None
 ) -> LearnResult:
-    """Return what is known of the answer before anything is written."""
+    """Return the parts of the answer that are known before anything is written."""
     learned = LearnResult([], error, partial=found.error is not None)
     learned.dropped = [one.as_dict() for one in found.dropped]
     learned.review = await _for_review(runtime, found.review)
@@ -335,24 +335,24 @@ async def _begin_result(
 
 
 def _by_model(runtime: Runtime, found: ExtractedFacts) -> bool:
-    """Return whether a language model has read the conversation, so that what it left out is nothing to remember."""
+    """Return whether a language model read the conversation."""
     wanted = runtime.policy.curation.strategies or (FACTS,)
     return runtime.llm is not None and FACTS in wanted and found.without is None
 
 
 def _needs_no_vector(fact: Fact) -> bool:
-    """Return whether a fact can be settled: it has its vector, or only ends or repeats what is known."""
+    """Return whether a fact can be committed: it has a vector, or needs none."""
     return fact.draft.vector is not None or (not fact.adds and (fact.judged or not fact.candidate.forget))
 
 
 def _unmet_forget_requests(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -> list[str]:
-    """Return what was asked to be forgotten without effect."""
+    """Return requests to forget that had no effect."""
     ended = {id(one.draft) for one in outcomes if one.event == EventType.DELETE}
     return [one.draft.text for one in facts if one.candidate.forget and id(one.draft) not in ended]
 
 
 async def _extract_and_log(runtime: Runtime, conversation: ConverseConversation) -> ExtractedFacts:
-    """Return the facts in it, and a record of the beginning, the end and a failure of looking for them."""
+    """Extract facts, and log the beginning, the end and a failure."""
     log_event("memory.extraction.start", owner=_owner_id(conversation))
     with runtime.watch.step("learn.extract"):
         within = known_in(runtime, conversation.scope)
@@ -375,7 +375,7 @@ async def _extract_and_log(runtime: Runtime, conversation: ConverseConversation)
 
 
 async def mark_stored_turns(tx: Tx, *, conversation: ConverseConversation) -> None:
-    """Find the turns that are stored already: what is sent again is the question that was asked before."""
+    """Find the turns that are stored already."""
     for at, turn in enumerate(conversation.turns):
         last = turn is conversation.turns[-1]
         known = await recognise_turn(tx, turn, conversation.scope, last=last, before=conversation.turns[:at])
@@ -385,18 +385,18 @@ async def mark_stored_turns(tx: Tx, *, conversation: ConverseConversation) -> No
 
 
 async def _name_all(runtime: Runtime, drafts: Sequence[Draft]) -> None:
-    """Note whom and what facts speak of, with one question for all of them."""
+    """Find the entities of all facts, with one question for all of them."""
     for draft, named in zip(drafts, await graph_of(runtime, [draft.text for draft in drafts]), strict=True):
         draft.named = named
 
 
 def _is_undecided(runtime: Runtime, conversation: ConverseConversation, fact: Fact) -> bool:
-    """Return whether a model has found a fact and is still to be asked what becomes of it."""
+    """Return whether a model found a fact but has not decided about it yet."""
     return fact.judged and fact.adds and not fact.proposals and in_two(runtime, conversation.prompt)
 
 
 async def _for_review(runtime: Runtime, asked: Sequence[dict[str, Any]]) -> list[RemovalProposal]:
-    """Return what a model would end, by the ids that callers know."""
+    """Return the memories that a model wanted to end, by their ids."""
 
     async def work(tx: Tx) -> list[RemovalProposal]:
         rows = [(one, await tx.memories.at(one["seq"])) for one in asked]
@@ -408,7 +408,7 @@ async def _for_review(runtime: Runtime, asked: Sequence[dict[str, Any]]) -> list
 async def _try_proposals(
     runtime: Runtime, scope: Scope, ready: list[Fact], facts: list[Fact], space: Space | None
 ) -> MemstoneError | None:
-    """Let a model decide about these facts; without its answer they are decided without it, and here is why."""
+    """Let a model decide about facts; if it fails, continue without it and return why."""
     if runtime.llm is None or not facts:
         return None
     try:
@@ -420,7 +420,7 @@ async def _try_proposals(
 async def _embed_drafts(
     runtime: Runtime, turns: Sequence[Turn], facts: Sequence[Fact]
 ) -> tuple[Space | None, list[Outcome]]:
-    """Embed new turns and facts, and return the facts that got no vector; raise an error when no fact got one.
+    """Embed new turns and facts, and return facts without a vector; raise if none has one.
 
     A turn without a vector is kept: it is found by its words, and a reindex gives it one.
     """
@@ -451,7 +451,7 @@ async def _embed_drafts(
 
 
 async def _run_unit(runtime: Runtime, unit: partial[Coroutine[Any, Any, None]]) -> MemstoneError | None:
-    """Run the unit; revisions that make new texts get their vectors outside the transaction, and it is run again."""
+    """Run the unit; if it needs vectors for new texts, embed them outside and run it again."""
     while True:
         try:
             return await runtime.ledger.write(partial(unit, now=runtime.now()))
@@ -482,7 +482,7 @@ async def _commit_unit(
 
 
 async def _space_of_turns(runtime: Runtime, conversation: ConverseConversation) -> Space | None:
-    """Give the turns their vectors, as far as there are any; None without."""
+    """Embed the turns and return their vector space, or None without an embedder."""
     try:
         return (await _embed_drafts(runtime, conversation.stored_turns, []))[0]
     except MemstoneError:
@@ -497,7 +497,7 @@ async def _put_off(
     *,
     keep: bool,
 ) -> LearnResult:
-    """Keep the turns, with the vectors they have, and the conversation in the inbox, where another try finds it."""
+    """Store the turns with their vectors, and queue the conversation for another try."""
     _log_failure(conversation, error)
     if keep:
         now = runtime.now()
@@ -520,7 +520,7 @@ def signal_of(
     due_at: Instant | None = "",
     mark: str = "",
 ) -> Signal:
-    """Return these turns of a conversation with all it takes to learn from them later.
+    """Build the signal for turns that wait to be learned from.
 
     ``mark`` says how they got there.
     """
@@ -548,7 +548,7 @@ def _first_text(turns: Sequence[Turn], role: str) -> str | None:
 
 
 def message_of(turn: Turn) -> dict[str, Any]:
-    """Return a turn as the inbox keeps it."""
+    """Return a turn as a signal contains it."""
     message = turn.message
     when = {"occurred_at": turn.occurred_at, "dated": turn.draft.dated, "repeated": turn.repeated}
     return {"role": message.role, "content": turn.text, "name": message.name, **when, **origin_of(turn)}
@@ -557,7 +557,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
 def _log_decisions(
     language: Language, conversation: ConverseConversation, found: ExtractedFacts, learned: LearnResult
 ) -> None:
-    """Log the record of a run, and one of each decision; texts and reasons only for those who ask for details."""
+    """Log a run and each of its decisions; texts and reasons only at debug level."""
     decided = [(action_of(outcome), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
     log_event(
         "memory_decision",
@@ -583,7 +583,7 @@ def _log_decisions(
 
 
 def _log_failure(conversation: ConverseConversation, error: MemstoneError) -> None:
-    """Log only the code: a message of somebody else's may hold anything."""
+    """Log the code of a failure, not its message, which may contain anything."""
     log_event("memory.extraction.background.failed", logging.WARNING, owner=_owner_id(conversation), code=error.code)
 
 

@@ -39,7 +39,7 @@ _SOON: Final = timedelta(hours=12)
 
 
 async def said_before(runtime: Runtime, turns: Sequence[Turn], at: int) -> str:
-    """Return the assistant's words before a turn; '' where somebody else spoke, or a longer message begins the call."""
+    """Return the assistant's words before a turn; '' if somebody else spoke."""
     if at:
         message = await runtime.io.compute(partial(as_heard, turns[at - 1], runtime.language.guard))
     elif (
@@ -52,7 +52,7 @@ async def said_before(runtime: Runtime, turns: Sequence[Turn], at: int) -> str:
 
 
 async def _read_previous_turn(runtime: Runtime, turn: Turn) -> Record | None:
-    """Return the message before the first one of a call, of the same talk and not long ago; None where none is kept."""
+    """Return the stored message before the first one of a call, if it is recent."""
     scope = turn.draft.scope
     earlier = Condition("seq", Op.LT, turn.place) if turn.place else None
     where = where_visible(scope, runtime.now(), layers=(Layer.TURN,), extra=earlier)
@@ -85,7 +85,7 @@ _NAMED: Final = 5
 
 @dataclass(slots=True)
 class ExtractedFacts:
-    """Facts in the order in which they were said; with an ``error`` a model has failed, and these are not all."""
+    """Facts in order; with an ``error``, a model failed and some may be missing."""
 
     facts: list[Fact]
     error: MemstoneError | None = None
@@ -106,7 +106,7 @@ class ExtractedFacts:
 
 
 async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> ExtractedFacts:
-    """Return the facts that turns state, by every extractor that is wanted."""
+    """Extract the facts that turns state, with every configured method."""
     scope, turns, metadata = asked.scope, asked.turns, asked.metadata
     wanted = runtime.policy.curation.strategies or ((FACTS,) if runtime.llm is not None else (PATTERN,))
     if runtime.withheld_llm is not None:
@@ -140,7 +140,7 @@ async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> Extrac
 
 
 def _merge_facts(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequence[Turn]) -> list[Fact]:
-    """Merge what both found, each sentence once, turn by turn.
+    """Merge the facts of both methods turn by turn, without duplicates.
 
     The model's come first: it has understood more of the talk.
     """
@@ -155,7 +155,7 @@ def _merge_facts(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequ
 async def _by_rules(
     runtime: Runtime, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], into: ExtractedFacts
 ) -> list[Fact]:
-    """Read turn by turn, each off the event loop; what was too long to be read is noted beside the facts."""
+    """Read turns one by one, off the event loop; texts that were too long are reported."""
     found, cut = list[Fact](), list[str]()
     rooms = _chars_per_turn(runtime, turns)
     for at, (turn, speaker) in enumerate(zip(turns, _iter_speakers(turns), strict=True)):
@@ -180,7 +180,7 @@ async def _by_rules(
 
 
 def _chars_per_turn(runtime: Runtime, turns: Sequence[Turn]) -> list[int]:
-    """Return how many characters of each turn are read, counted from its end: the newest turns come first."""
+    """Return how many characters of each turn are read, from its end; the newest turns come first."""
     limits, rooms = runtime.policy.curation, [0] * len(turns)
     room = limits.call_chars
     for at in range(len(turns) - 1, -1, -1):
@@ -197,7 +197,7 @@ def _is_read(runtime: Runtime, turn: Turn) -> bool:
 def _build_facts(
     runtime: Runtime, scope: Scope, turn: Turn, read: CuratedFacts, metadata: dict[str, Any], speaker: str
 ) -> list[Fact]:
-    """Return facts ready to be compared; where there are none, what may still change something that is known."""
+    """Build facts, and short remainders that add nothing but may change something known."""
     facts = [_build_fact(runtime, scope, turn, candidate, metadata, speaker) for candidate in read.facts]
     if runtime.language.guard.hands_over(turn.text):
         return facts
@@ -211,7 +211,7 @@ def _build_facts(
 
 
 def _iter_speakers(turns: Sequence[Turn]) -> Iterator[str]:
-    """Yield for every turn the name of the user who speaks, or has spoken last."""
+    """Yield for every turn the name of the user who speaks or spoke last."""
     speaker = ""
     for turn in turns:
         speaker = speaker_name(turn.message.name) if turn.message.role == "user" else speaker
@@ -230,13 +230,13 @@ def _of_user(runtime: Runtime, turn: Turn, room: int, before: str) -> CuratedFac
 
 
 def _in_place(turn: Turn, words: str, found: list[Candidate]) -> list[Candidate]:
-    """Return candidates in the last words of a turn, with their places counted from where the turn begins."""
+    """Return candidates with positions counted from the beginning of the turn."""
     skipped = len(turn.text) - len(words)
     return [replace(one, start=one.start + skipped, end=one.end + skipped) for one in found] if skipped else found
 
 
 def _of_assistant(runtime: Runtime, turn: Turn, room: int, speaker: str) -> CuratedFacts:
-    """Return what the assistant says about the user and what both agreed on.
+    """Return what the assistant says about the user, and what both agreed on.
 
     What it says of itself counts only by configuration.
     """

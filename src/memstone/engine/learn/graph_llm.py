@@ -42,7 +42,7 @@ async def graph_of(runtime: Runtime, texts: Sequence[str], speaker: str = USER) 
 
 
 def _substitute_speaker(found: EntityFound, speaker: str, form: str) -> EntityFound:
-    """Put the speaker in the place of "user", who is an entity only when something is said about him."""
+    """Put the speaker in place of "user", who is an entity only when something is said about him."""
     named, edges = found.entities, found.relations
     if not form:
         return EntityFound(named, tuple(one for one in edges if USER not in (one.source, one.target)))

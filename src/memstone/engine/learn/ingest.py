@@ -79,7 +79,7 @@ class IngestRun:
 
 
 async def ingest_transcript(runtime: Runtime, request: IngestRequest) -> IngestResult:
-    """Store a transcript; gives what became of its turns."""
+    """Store a transcript; return what became of its turns."""
     if (idle := not_stored(runtime)) is not None:
         return {**_format_counts(Counter()), **idle}
     keeps = runtime.policy.curation.keep_turns
@@ -195,7 +195,7 @@ async def embed_turns(runtime: Runtime, ingest_run: IngestRun, turns: Sequence[T
 async def store_turns(
     tx: Tx, *, runtime: Runtime, ingest_run: IngestRun, turns: Sequence[Turn], due: Sequence[Lesson], keeps: bool
 ) -> Counter[str]:
-    """Store turns that are new, where turns are kept, and note the lessons that are due; gives what became of them."""
+    """Store turns that are new, where turns are kept, and note the lessons that are due; return what became of them."""
     counts: Counter[str] = Counter()
     now = runtime.now()
     if keeps:

@@ -145,7 +145,7 @@ def _goes_on(before: Sequence[Turn]) -> bool:
 
 
 def _goes_on_as_it_did(turn: Turn, before: Sequence[Turn]) -> bool:
-    """Return whether all that was said before a turn is deleted, and none of it is the same: the whole talk anew."""
+    """Return whether all that was said before a turn is deleted, and none of it is the same: the whole talk again."""
     return bool(before) and all(one.deleted and one.draft.dedupe != turn.draft.dedupe for one in before)
 
 

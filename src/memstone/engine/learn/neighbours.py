@@ -40,7 +40,7 @@ _LAYERS: Final = (str(Layer.FACT),)
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One thing a model does with a fact: an action on one version of a memory."""
+    """A model's proposal: an action on one version of a memory."""
 
     action: FactAction
     target: int | None
@@ -50,7 +50,7 @@ class Proposal:
 
 @dataclass(slots=True)
 class Fact:
-    """A candidate on its way into the ledger: where it was said, its draft, and which memories are near it."""
+    """A candidate fact: where it was said, its draft, and similar memories."""
 
     candidate: Candidate
     turn: Turn
@@ -81,18 +81,18 @@ class Fact:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the conversation does not bear it out."""
+        """Whether the conversation does not support the fact."""
         return bool((self.draft.data or {}).get("doubt"))
 
     @property
     def words(self) -> str:
-        """The words that state it."""
+        """The words that state the fact."""
         return self.turn.text[self.candidate.start : self.candidate.end]
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A memory near a fact, as it is inside the transaction."""
+    """A memory similar to a fact, as read inside the transaction."""
 
     found: FoundMemory
     known: KnownMemory
@@ -100,14 +100,14 @@ class Neighbour:
 
 
 async def find_neighbours(runtime: Runtime, scope: Scope, facts: Sequence[Fact], signature: str) -> int:
-    """Note the neighbours of every fact; gives the ledger's position, so that what comes later is looked at too."""
+    """Find memories similar to each fact; return the position of the ledger at that time."""
     tokens = scope_tokens(scope)
 
     chosen = facts[0].compared_with if facts else None
     among: frozenset[int] | None = None
 
     async def by_words(tx: Tx) -> tuple[int, list[list[int]]]:
-        """Return the position, and what shares words with each fact, in one look."""
+        """Find memories that share words with each fact, and the position of the ledger."""
         nonlocal among
         if chosen is not None:
             among = frozenset(await tx.memories.seqs(where_visible(scope, runtime.now(), extra=chosen)))
@@ -127,7 +127,7 @@ async def find_neighbours(runtime: Runtime, scope: Scope, facts: Sequence[Fact],
 async def _search_by_meaning(
     runtime: Runtime, scope: Scope, fact: Fact, signature: str, among: frozenset[int] | None
 ) -> list[int]:
-    """Return what means something like a fact; nothing while the index is out of reach, and words have to do."""
+    """Find similar memories by vectors; nothing if the index cannot be reached."""
     if fact.draft.vector is None or not signature:
         return []
     vector = np.frombuffer(fact.draft.vector, "<f4")
@@ -140,7 +140,7 @@ async def _search_by_meaning(
 
 @dataclass(frozen=True, slots=True)
 class NeighbourMemory:
-    """A memory near a fact, before the transaction: enough to ask a model about it."""
+    """A memory similar to a fact, as read before the transaction."""
 
     seq: int
     text: str
@@ -159,7 +159,7 @@ def _to_related(one: Neighbour) -> NeighbourMemory:
 async def read_related_memories(
     runtime: Runtime, scope: Scope, facts: Sequence[Fact], signature: str
 ) -> list[list[NeighbourMemory]]:
-    """Return the neighbours of every fact as they are now."""
+    """Read the current neighbours of every fact."""
     now = runtime.now()
 
     async def work(tx: Tx) -> list[list[NeighbourMemory]]:
@@ -175,7 +175,7 @@ async def read_related_memories(
 async def read_neighbours(
     tx: Tx, rules: ChangeRules, scope: Scope, fact: Fact, cursor: int, signature: str, now: Instant
 ) -> list[Neighbour]:
-    """Return the candidates of a fact as they are now, with everything that was stored since they were looked up."""
+    """Read the current neighbours of a fact, including everything stored since they were found."""
     where = where_visible(scope, now, extra=fact.compared_with)
     found = await tx.memories.among(fact.near, where) if fact.near else []
     newer: Where = And((where, Condition("seq", Op.GT, cursor)))
@@ -192,7 +192,7 @@ async def _build_neighbour(tx: Tx, rules: ChangeRules, found: FoundMemory, fact:
 
 
 def known_as(record: Record, fact: Fact, rules: ChangeRules) -> KnownMemory:
-    """Return a memory as it is held against a fact: whoever says that is "User" in both."""
+    """Return a memory for comparison with a fact: the speaker of the fact is "User" in both."""
     person = _told_about(record, fact.who, rules)
     if person != fact.who:
         return KnownMemory(record.text, is_others=True)
@@ -200,7 +200,7 @@ def known_as(record: Record, fact: Fact, rules: ChangeRules) -> KnownMemory:
 
 
 def _told_about(record: Record, who: str, rules: ChangeRules) -> str:
-    """Return who "I" is in a memory, by name; what others told of ``who`` is theirs to change."""
+    """Return the name of the person who is "I" in a memory."""
     speaker = str(record.data.get("speaker") or "")
     teller = speaker_name(speaker) if record.source_role in ("user", None) else ""
     is_quoted = bool(teller and record.data.get("verbatim"))
@@ -228,7 +228,7 @@ MOST_OF_A_TALE: Final = 3
 
 
 async def read_changes(runtime: Runtime, scope: Scope, facts: Sequence[Fact], signature: str) -> None:
-    """Note on every fact how likely it replaces each of the memories near it."""
+    """Let the curator rate for every fact how likely it replaces each similar memory."""
     asked = [fact for fact in facts if fact.near and not fact.candidate.forget and fact.turn.message.role == "user"]
     if runtime.curator is None or not asked:
         return
@@ -247,7 +247,7 @@ async def read_changes(runtime: Runtime, scope: Scope, facts: Sequence[Fact], si
 
 
 def _message_distance(message: str, one: NeighbourMemory, rules: ChangeRules) -> float:
-    """Return how far a memory is from a message: by what they mean, and by the words that they share."""
+    """Return how different a memory is from a message, by meaning and by shared words."""
     return -one.cosine - SHARED * min(MOST_SHARED, rules.count_shared_words(message, one.text))
 
 
@@ -259,7 +259,7 @@ def _replacement_odds(curator: Curator, message: str, memories: Sequence[Neighbo
 def _note_odds(
     stated: Sequence[Fact], around: dict[int, list[NeighbourMemory]], odds: dict[int, float], rules: ChangeRules
 ) -> None:
-    """Give the odds of each memory to the statement that is nearest to it, which is the one that may replace it."""
+    """Assign the odds for each memory to the statement that is most similar to it."""
     for seq, value in odds.items():
         taker = max(stated, key=lambda fact: (fact.adds, *_measure_closeness(fact, around[id(fact)], seq, rules)))
         taker.replaced[seq] = value
@@ -273,14 +273,14 @@ def _measure_closeness(
 
 
 def _reading_nearest(found: Sequence[NeighbourMemory], *, measured: bool) -> list[NeighbourMemory]:
-    """Return what shares words where there are no vectors: it is all there is to go by."""
+    """Return the memories for the curator to read: about the user and, if measured, similar enough."""
     return [one for one in found if one.as_user and (not measured or one.cosine >= LEAST)]
 
 
 def _by_message(
     facts: Sequence[Fact], around: dict[int, list[NeighbourMemory]], rules: ChangeRules
 ) -> Iterator[tuple[str, list[Fact]]]:
-    """Yield what is read at once: a short message with all it states, or one statement of a long one."""
+    """Yield what the curator reads at once: a short message, or one statement of a long one."""
     turns: dict[int, list[Fact]] = {}
     for fact in facts:
         if around[id(fact)]:
@@ -294,5 +294,5 @@ def _by_message(
 
 
 def odds_of(rows: Any) -> list[float]:
-    """Return how likely each memory is changed, out of a curator's log odds."""
+    """Convert the curator's log-odds to probabilities of a change."""
     return [1 / (1 + math.exp(-float(row[0]))) for row in rows]

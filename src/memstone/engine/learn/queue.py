@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def is_on(runtime: Runtime) -> bool:
-    """Return whether anything is learned from those for whom these parts are tuned."""
+    """Return whether learning is on for this scope."""
     return runtime.policy.learns and why_idle(runtime) is None
 
 
 def is_inline(runtime: Runtime) -> bool:
-    """Return whether it is learned inside the call."""
+    """Return whether learning happens during the call."""
     return runtime.policy.formation.mode == "inline"
 
 
 def due_at(runtime: Runtime, now: Instant, *, silence: bool = True) -> Instant | None:
-    """Return when what is said now is due: '' is at once, None only when somebody asks for it."""
+    """Return when turns are due: '' means at once, None only when somebody calls ``flush``."""
     formation = runtime.policy.formation
     if formation.mode == "manual":
         return None
@@ -46,7 +46,7 @@ def due_at(runtime: Runtime, now: Instant, *, silence: bool = True) -> Instant |
 async def queue_conversation(
     runtime: Runtime, conversation: ConverseConversation, warnings: Sequence[str]
 ) -> AddResult:
-    """Keep what was said for later and wake whoever forms memory of it."""
+    """Queue a conversation, and wake a worker."""
     counters, now = runtime.worker_state.counters, runtime.now()
     if not conversation.turns:
         counters.early_returns_empty_message += 1
@@ -66,7 +66,7 @@ async def queue_conversation(
 
 
 def wake_worker(runtime: Runtime) -> None:
-    """Let the worker of this process see that there is something to do, and start it where there is none."""
+    """Wake the worker of this process, and start it if there is none."""
     from memstone.engine.background.worker import start_worker
 
     start_worker(runtime)
@@ -74,7 +74,7 @@ def wake_worker(runtime: Runtime) -> None:
 
 
 async def _store_and_queue(tx: Tx, *, runtime: Runtime, conversation: ConverseConversation, now: Instant) -> int:
-    """Store turns and one row of the inbox, and return how many are new; known words are not learned from again.
+    """Store turns and one signal; return how many turns are new.
 
     The vectors of the turns are made when memory is formed of them.
     """

@@ -22,7 +22,7 @@ MOST_RETRACTED: Final = 3
 
 
 def decide_actions(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> list[Decision]:
-    """Return what is done to which memory: by exact words, else by a model's proposals, else by rule and curator.
+    """Decide what a fact does to which memory: by exact words, a model's proposals, or rules and curator.
 
     What a model would do to other memories is done as well. When the proposal that took the fact in no longer holds,
     it is decided without it.
@@ -59,7 +59,7 @@ def _new_from_fact(fact: Fact, rules: ChangeRules) -> New:
 
 
 def _decide_retractions(fact: Fact, near: Sequence[Neighbour], rules: ChangeRules) -> list[Decision]:
-    """Return every memory that says what is to be forgotten; none where nothing says it."""
+    """Return the memories that a request asks to forget."""
     targets = rules.find_to_forget(fact.draft.text, [one.known.text for one in near])
     return [Decision(FactAction.RETRACT, at, ASKED_TO_FORGET) for at in targets] or [
         Decision(FactAction.IGNORE, None, ASKED_TO_FORGET)
@@ -70,7 +70,7 @@ ASKED_TO_FORGET: Final = "asked to forget it"
 
 
 def resolve_proposals(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Decision, Record | None]]:
-    """Return what a model decided, to which memory.
+    """Return the decisions of a model with the memories they are about.
 
     ``found`` are those it spoke of, as far as they are still what it saw.
 
@@ -92,7 +92,7 @@ def resolve_proposals(fact: Fact, found: Mapping[int, Record]) -> list[tuple[Dec
 
 
 def limit_model_decision(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
-    """Return what a model decided, unless it is doubtful, less trusted or older than what it would change.
+    """Return a model's decision, unless the fact is doubtful, less trusted or older than the memory.
 
     What is doubtful stands beside what it would replace; what is older is stored as it was then.
     """
@@ -119,7 +119,7 @@ def _same_words(fact: Fact, near: Sequence[Neighbour]) -> Decision | None:
 
 
 def _select_valid_proposals(fact: Fact, near: Sequence[Neighbour]) -> list[Decision]:
-    """Return what a model proposed, as far as the versions it spoke of are still those that hold."""
+    """Return the proposals whose versions are still current."""
     places: dict[int | None, int | None] = {one.found.record.seq: at for at, one in enumerate(near)}
     places[None] = None
     current = (one for one in fact.proposals if one.target in places)
@@ -127,7 +127,7 @@ def _select_valid_proposals(fact: Fact, near: Sequence[Neighbour]) -> list[Decis
 
 
 def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
-    """Return what structure decided, unless it is older or less trusted than what it would change."""
+    """Return a decision by rules, unless the fact is older or less trusted than the memory."""
     if target is None or decision.action not in (FactAction.REVISE, FactAction.RETRACT):
         return decision
     at = decision.target
@@ -143,7 +143,7 @@ def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, b
 
 
 def _reason_to_refuse(fact: Fact, target: Record, before: Sequence[Outcome]) -> str:
-    """Return why a fact may not change a memory; '' when it may."""
+    """Return why a fact may not change a memory; '' if it may."""
     resent = fact.turn.said_before and not fact.turn.retold
     # What somebody wrote themselves counts from then on; and so does all that came of a conversation, when it is sent
     # again: what is known of the same moment was settled after it, unless it is learned only now.

@@ -28,7 +28,7 @@ from memstone.model.query import And, Condition, Op, Where
 
 _LITTLE: Final = 20
 _LATEST: Final = 3
-"""So much of what was spoken of last answers a question that names nothing."""
+"""So much of what was mentioned last answers a question that names nothing."""
 
 READ: Final = LOOKED_AT + 4
 """So many are read at once: those that are judged, and about as many as a block holds."""
@@ -45,7 +45,7 @@ LAYERS: Final[dict[Route, tuple[str, ...]]] = {
 
 
 async def find_block_hits(runtime: Runtime, asked: ContextQuery) -> None:
-    """Look for what the route wants."""
+    """Search the layers of a route."""
     layers = LAYERS[asked.gate.route]
     if not layers:
         return
@@ -73,7 +73,7 @@ async def find_block_hits(runtime: Runtime, asked: ContextQuery) -> None:
 
 
 def _own_words_first(runtime: Runtime, asked: ContextQuery, hits: list[Hit]) -> list[Hit]:
-    """Return the hits; where the user asks for the very words, what they said before the answer to it, however near.
+    """Put the user's own words before answers to others, if exact words are asked for.
 
     Answers to something else stand last where the user asks for their own words.
     """
@@ -88,7 +88,7 @@ def _own_words_first(runtime: Runtime, asked: ContextQuery, hits: list[Hit]) -> 
 
 
 def _is_alone(record: Record, replies: Mapping[str, str]) -> bool:
-    """Return whether the assistant said something, and what it answers was not found."""
+    """Return whether the assistant said a hit and the message it answers was not found."""
     return record.source_role == Origin.ASSISTANT and record.id not in replies
 
 
@@ -113,7 +113,7 @@ def _build_search_request(runtime: Runtime, asked: ContextQuery, layers: tuple[s
 
 
 async def _find_in(runtime: Runtime, asked: ContextQuery, request: SearchRequest, period: Period) -> None:
-    """Look for what belongs to the time that a question names, however near it is; nothing else answers."""
+    """Search only the period that a question names."""
     younger = request.filters
     filters = And((younger, period.time_filter)) if isinstance(younger, Condition) else period.time_filter
     hits = await find_hits(runtime, checked_search(runtime, replace(request, filters=filters, min_score=0.0)))
@@ -126,12 +126,12 @@ async def _find_in(runtime: Runtime, asked: ContextQuery, request: SearchRequest
 
 
 def _is_judged(runtime: Runtime, asked: ContextQuery) -> bool:
-    """Return whether it is asked what of the hits belongs to the question, where there are more than a few."""
+    """Return whether to judge the relevance of hits, which needs more than a few."""
     return bool(runtime.policy.retrieval.false_injection) and asked.as_of is None and not _belongs_anyway(asked)
 
 
 async def _drop_unrelated_hits(runtime: Runtime, asked: ContextQuery, words: Mapping[int, bytes]) -> None:
-    """Leave out what an unrelated question would have found as well; what was found then is not known any more."""
+    """Drop hits that an unrelated question would have found as well."""
     rate = runtime.policy.retrieval.false_injection
     judged = await judge_relevance(runtime, asked.scope, asked.query, asked.hits, rate, words)
     remaining = {scored.seq for _, scored in judged.relevant}
@@ -143,13 +143,13 @@ async def _drop_unrelated_hits(runtime: Runtime, asked: ContextQuery, words: Map
 
 
 def _belongs_anyway(asked: ContextQuery) -> bool:
-    """Return whether the gate's word is enough: who the user is matters as a whole, or the very words are asked for."""
+    """Return whether no further judgement is needed, because of the gate's decision."""
     is_complete = asked.gate.route in {Route.IDENTITY, Route.TRANSCRIPT} or asked.gate.reason in _FULL_CONTEXT_REASONS
     return asked.mode is not GateMode.ALWAYS and (is_complete or asked.route is not None)
 
 
 def _age_filter(runtime: Runtime, asked: ContextQuery) -> Where | None:
-    """Return how far back turns are looked for."""
+    """Return the filter for the age of turns."""
     days = runtime.policy.retrieval.transcript_days
     if asked.gate.route is not Route.TRANSCRIPT or not days:
         return None

@@ -114,7 +114,7 @@ async def drop_calibration(tx: Tx, scope: Scope) -> None:
 
 
 def _cache_for_store(runtime: Runtime) -> CalibrationCache:
-    """Return the cache of a store, by what all who share it share: their ledgers are made anew for each of them."""
+    """Return the cache of a store, by what all who share it share: their ledgers are made again for each of them."""
     return _CACHES.setdefault(runtime.texts, CalibrationCache())
 
 

@@ -17,7 +17,7 @@ from memstone.ports.models import Llm, Prompt
 
 
 async def run_gate(runtime: Runtime, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:
-    """Return whether memory helps with a message and which layer; ``names`` are people and things already known.
+    """Return whether memory helps with a message, and which layer; ``names`` are known names.
 
     In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
     stands, and the reason tells.
@@ -54,7 +54,7 @@ OTHER_LANGUAGE: Final = GateDecision(Route.RECALL, "in another language: what is
 
 
 async def decide_gate(runtime: Runtime, asked: ContextQuery) -> GateDecision:
-    """Return which part of the memory the query asks for. Whoever does not gate gets facts and episodes."""
+    """Return which part of the memory a query asks for; without a gate, facts and episodes."""
     if asked.without_search:
         return GateDecision(Route.NONE, LATE)
     if asked.route is not None:
@@ -68,7 +68,7 @@ async def decide_gate(runtime: Runtime, asked: ContextQuery) -> GateDecision:
 
 
 def _goes_by_nearness(runtime: Runtime, asked: ContextQuery, decision: GateDecision) -> bool:
-    """Return whether the rules of the gate have nothing to go by: they read English, and no model was asked instead."""
+    """Return whether the rules cannot read the message, so that similarity decides."""
     if decision is TOO_SHORT or decision.route in _CERTAIN or decision.reason == ASKS_HOW_IT_WENT:
         return False
     unread = asked.mode is GateMode.HEURISTIC or runtime.llm is None
@@ -83,7 +83,7 @@ async def _detect_literal_request(runtime: Runtime, asked: ContextQuery) -> Gate
 
 
 async def _known_names(runtime: Runtime, asked: ContextQuery) -> frozenset[str]:
-    """Return whom a message may speak of: who spoke, and whom and what memories name most."""
+    """Return the speakers and the most mentioned entities."""
     scope = asked.scope
     known = runtime.blocks.find_in_scope("names", (scope, runtime.bounds), asked.stamps[0]) if asked.stamps else None
     if known is None:

@@ -39,7 +39,7 @@ _LISTED: Final = 10_000
 class Bridge:
     """A step from an entity that a question names to one that is related to it.
 
-    ``via`` are the versions that speak of both, ``to`` those that speak of the second one alone.
+    ``via`` are the versions that mention both, ``to`` those that mention the second one alone.
     """
 
     via: frozenset[int]
@@ -165,7 +165,7 @@ def build_bridges(steps: Sequence[tuple[str, str]], mentioned: Mapping[str, Sequ
         if not 1 < len(other) <= _FEW:
             continue
         own = frozenset(mentioned.get(entity, ()))
-        # Of an entity in too many memories not all are known: then any that speaks of the other one may be the bridge.
+        # Of an entity in too many memories not all are known: then any that mentions the other one may be the bridge.
         via = own.intersection(other) if len(own) <= _TOO_OFTEN else frozenset(other)
         to = tuple(seq for seq in other if seq not in own)
         found += [Bridge(via, to)] if to else []
@@ -178,7 +178,7 @@ def choose_connected(connections: GraphConnections, best: Sequence[int]) -> set[
 
 
 async def read_entities(runtime: Runtime, scope: Scope, limit: int = 100, offset: int = 0) -> list[EntityItem]:
-    """Return what the memories of a scope speak of, most often mentioned first."""
+    """Return what the memories of a scope mention, most often mentioned first."""
     rows = await runtime.ledger.peek(lambda tx: tx.entities.list_entities(scope, limit, offset))
     return [_format_entity(row) for row in rows]
 
@@ -193,7 +193,7 @@ async def read_relations(runtime: Runtime, scope: Scope, limit: int = 100, offse
 
 
 async def list_entities(runtime: Runtime, values: Mapping[str, Any], limit: int, offset: int) -> EntityList:
-    """Return what the memories of somebody speak of, as callers see it."""
+    """Return what the memories of somebody mention, as callers see it."""
     scope, most = merged_scope(runtime, values, {}), checked_limit(limit, runtime.policy.limits.page)
     return {"results": await read_entities(runtime, scope, most, checked_offset(offset))}
 

@@ -51,7 +51,7 @@ _SPARE: Final = 20
 
 @dataclass(slots=True)
 class Hits:
-    """What a search found, best first, what could not serve, and the vectors of words that were read on the way."""
+    """The result of a search, best first, with channels that failed and word vectors that were read."""
 
     found: list[Hit]
     degraded: list[Degradation]
@@ -64,26 +64,26 @@ class Hits:
 
 
 class UnhydratedHit(NamedTuple):
-    """A memory that an index has found, and that was not read: whether it may be seen is not known yet.
+    """A hit of an index that was not read from the ledger yet.
 
-    It stands in the place of ``FoundMemory``, and of its record.
+    It is in place of ``FoundMemory``, and of its record.
     """
 
     seq: int
 
     @property
     def record(self) -> UnhydratedHit:
-        """What is known of it."""
+        """The record, if it was read."""
         return self
 
     @property
     def doubtful(self) -> bool:
-        """Nobody knows before it is read, and then it is far behind."""
+        """Whether the fact is doubtful; unknown before it is read."""
         return False
 
 
 async def find_hits(runtime: Runtime, wanted: Search, read: int | None = None) -> Hits:
-    """Return what a checked search finds; with what is known in the project, and what belongs to everybody.
+    """Return the hits of a checked search, including those of its project and of everybody.
 
     With ``read`` only so many of the best need be read; of the others only ``seq`` may be known, until those that are
     worth it are ``hydrate_hits``.
@@ -99,7 +99,7 @@ async def find_hits(runtime: Runtime, wanted: Search, read: int | None = None) -
 
 
 async def hydrate_hits(runtime: Runtime, wanted: Search, hits: list[Hit]) -> list[Hit]:
-    """Return the same hits, all of them read; without those that may not be seen any more."""
+    """Read all hits from the ledger, and drop those that may no longer be seen."""
     seqs = [found.record.seq for found, _ in hits if isinstance(found, UnhydratedHit)]
     if not seqs:
         return hits
@@ -109,13 +109,13 @@ async def hydrate_hits(runtime: Runtime, wanted: Search, hits: list[Hit]) -> lis
 
 
 def _is_read_again(runtime: Runtime) -> bool:
-    """Return whether a later step looks at every hit."""
+    """Return whether a later step reads every hit."""
     policy = runtime.policy.recall
     return runtime.reranker is not None or policy.mmr is not None or policy.decay_days is not None or policy.salience
 
 
 def _merge_hits(own: Hits, hits: Hits, limit: int) -> Hits:
-    """Return two answers as one; what both found is seen through one's own link."""
+    """Merge two results; if both have a hit, the user's own link counts."""
     known = {found.record.seq for found, _ in own.found}
     both = [*own.found, *(hit for hit in hits.found if hit[0].record.seq not in known)]
     both.sort(key=lambda hit: (-hit[1].score, -hit[0].record.seq))
@@ -142,7 +142,7 @@ async def _find_own_hits(runtime: Runtime, wanted: Search, read: int | None = No
 
 
 def _even_score(runtime: Runtime, wanted: Search, question: SearchQuestion) -> float:
-    """Return where scores become one half; where that was not measured, they stay as they are."""
+    """Return the share that becomes a score of one half, if it was measured for this model."""
     measured = wanted.strategy == "hybrid" and question.vectors and question.asked
     if not measured or runtime.reranker is not None or runtime.policy.recall.fusion == "rrf":
         return HALF
@@ -164,7 +164,7 @@ def _with_spare(runtime: Runtime, wanted: Search) -> Search:
 
 
 async def _search_channels(runtime: Runtime, wanted: Search, question: SearchQuestion, read: int | None) -> list[Hit]:
-    """Deepen until enough visible hits are there or the channels have nothing more."""
+    """Ask the channels for more, until there are enough visible hits or no more."""
     among = await _read_filtered_seqs(runtime, wanted) if wanted.filtered else None
     depth, wordless = max(4 * wanted.limit, 60), not question.words
     while True:
@@ -185,7 +185,7 @@ async def _search_channels(runtime: Runtime, wanted: Search, question: SearchQue
 
 
 async def _search_less_strictly(runtime: Runtime, wanted: Search, question: SearchQuestion) -> list[Hit]:
-    """Look closer where words alone were asked and no whole word was found; by meaning the newest stand for nothing.
+    """Without vectors, search for beginnings of words, then return the newest memories.
 
     First for beginnings of words, then for what keys and metadata hold.
     """
@@ -222,7 +222,7 @@ async def _read_visible_hits(runtime: Runtime, wanted: Search, ranked: Ranking) 
 
 
 async def _read_top_hits(runtime: Runtime, wanted: Search, ranked: Ranking, read: int) -> list[Hit]:
-    """Return the same, but only the first of them are read."""
+    """Return the best hits, of which only the first are read."""
     hits, end = await _read_first_hits(runtime, wanted, ranked, read, read)
     rest = ranked[end : end + max(0, wanted.limit - len(hits))]
     return [*hits[: wanted.limit], *((cast("FoundMemory", UnhydratedHit(scored.seq)), scored) for scored in rest)]
@@ -231,7 +231,7 @@ async def _read_top_hits(runtime: Runtime, wanted: Search, ranked: Ranking, read
 async def _read_first_hits(
     runtime: Runtime, wanted: Search, ranked: Ranking, count: int, step: int
 ) -> tuple[list[Hit], int]:
-    """Read at least so many of the best that may be seen; return them and how many were looked at for it.
+    """Read the best visible hits; return them, and how many candidates that took.
 
     Indexes may lag; the ledger has the last word.
     """

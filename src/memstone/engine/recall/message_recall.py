@@ -36,7 +36,7 @@ _NOTHING_ELSE: Final = 2
 
 _READ: Final = 6
 _NEARER: Final = {Person.NOBODY: 0.0, Person.SELF: 0.08, Person.OWN: 0.16}
-"""So much farther may something be if the message speaks of whoever writes it: then it is likely to call for memory."""
+"""So much farther may something be if the message mentions whoever writes it: then it is likely to call for memory."""
 
 _USUAL: Final = 0.15
 """So near is everything on average to a question in the language that the model knows best."""
@@ -82,7 +82,7 @@ _ANSWERED: Final = 0.15
 
 
 async def find_recalled(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> None:
-    """Look for what is near to a message, and leave out what is not near enough; courtesies are near to nothing.
+    """Find memories that are close enough to a message; small talk recalls nothing.
 
     Where there are no vectors, or the embedder does not answer in time, the words decide.
     """
@@ -102,7 +102,7 @@ async def find_recalled(runtime: Runtime, asked: ContextQuery, layers: Sequence[
 
 
 async def find_near_hits(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
-    """Return what a search finds for a message, and what of it is near enough."""
+    """Return the hits for a message, and those that are close enough."""
     hits, near = await (
         _by_meaning(runtime, asked, layers) if runtime.embedding.on else _by_words(runtime, asked, layers)
     )
@@ -114,7 +114,7 @@ async def find_near_hits(runtime: Runtime, asked: ContextQuery, layers: Sequence
 
 
 def _is_same_message(hit: Hit, query: str) -> bool:
-    """Return whether a turn is the message itself, sent earlier: that asks once more, and tells nothing."""
+    """Return whether a turn is the same message, sent earlier."""
     record = hit[0].record
     return record.layer == Layer.TURN and normal_text(record.text) == normal_text(query)
 
@@ -122,7 +122,7 @@ def _is_same_message(hit: Hit, query: str) -> bool:
 async def _of_period(
     runtime: Runtime, asked: ContextQuery, layers: Sequence[str], period: Period, near: list[Hit]
 ) -> list[Hit]:
-    """Return what is near and belongs to the time that a question names; else the nearest that was said then.
+    """Return close memories from the period that a question names, else the closest from it.
 
     Whoever asks what happened in March, or of their own life, names little else that something could be near to. Where
     the time is not certain and there is nothing of it, what is near stays.
@@ -138,7 +138,7 @@ async def _of_period(
 
 
 def _count_other_words(runtime: Runtime, query: str) -> int:
-    """Return how many words of a question say something besides a date."""
+    """Count the significant words of a question besides its date."""
     if runtime.language.reads_surely(query):
         return runtime.language.dates.count_other_words(query)
     words = content_words(remove_times(query), QUERY_LIMIT)
@@ -168,7 +168,7 @@ async def _by_meaning(runtime: Runtime, asked: ContextQuery, layers: Sequence[st
 
 
 def _usual_nearness(found: Sequence[Hit]) -> float:
-    """Return how near unrelated texts in the language of a message are to it, judged by those behind the best."""
+    """Return how close unrelated texts are to a message in its language."""
     usual = [hit[1].parts.semantic or 0.0 for hit in found[_RANKS]]
     return sum(usual) / len(usual) if len(usual) >= _FEWEST_USUAL else _USUAL_ELSEWHERE
 
@@ -176,7 +176,7 @@ def _usual_nearness(found: Sequence[Hit]) -> float:
 async def _same_words(
     runtime: Runtime, asked: ContextQuery, layers: Sequence[str], nearest: Sequence[Hit]
 ) -> list[Hit]:
-    """Return what says half of what a message says, in words of the same stems.
+    """Return memories that share at least half of a message's words, by stem.
 
     Of what is the nearest as well a third is enough; something that the assistant said must be that.
     """
@@ -192,7 +192,7 @@ async def _same_words(
 
 
 def _least_share(hit: Hit, *, is_nearest: bool) -> float:
-    """Return how many of the words of a message a hit must have; more than all for what cannot answer."""
+    """Return the share of a message's words that a hit must contain."""
     record = hit[0].record
     if record.layer == Layer.TURN and only_asks(record.text):
         return _NEVER
@@ -202,7 +202,7 @@ def _least_share(hit: Hit, *, is_nearest: bool) -> float:
 
 
 async def _long_turns(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> list[Hit]:
-    """Return what the user said at length in the words of a message that speaks of whoever writes it."""
+    """Return long turns of the user that share words with a message about the writer."""
     words = frozenset(query_terms(asked.query))
     if not words or Layer.TURN not in layers or person_of(asked.query) is Person.NOBODY:
         return []
@@ -247,12 +247,12 @@ def _build_request(asked: ContextQuery, layers: Sequence[str], strategy: str) ->
 
 
 def shares_words(words: frozenset[str], text: str) -> bool:
-    """Return whether a text holds at least half of what a message tells, which must be something."""
+    """Return whether a text contains at least half of the significant words of a message."""
     return bool(words) and 2 * len(words.intersection(document_terms(text))) >= len(words)
 
 
 def least_nearness(runtime: Runtime, query: str, level: float, *, knows_language: bool = True) -> float:
-    """Return how near something must be to be recalled for a message, to which everything is so near on average.
+    """Return the threshold for a message, given the average closeness.
 
     The values were measured with the built-in model, in English. Cosines of another model begin elsewhere: unrelated
     texts are at 0.7 for some. So do those of a language that the built-in model hardly knows. There the same share of
@@ -268,18 +268,18 @@ def least_nearness(runtime: Runtime, query: str, level: float, *, knows_language
 
 
 def _hit_nearness(hit: Hit, farther: float) -> float:
-    """Return how near a hit is; of an assistant's words and of questions more is asked, most where all seems near."""
+    """Return how close a hit is; the assistant's words and questions need more."""
     found, near = hit[0], alike_by_words(hit)
     less = found.record.source_role == Origin.ASSISTANT or _asks_and_tells(found.record)
     return near - _ANSWERED - farther if less else near
 
 
 def alike_by_words(hit: Hit) -> float:
-    """Return how alike a message and a hit are: by the words of both where the model tells these, else as a whole."""
+    """Return how similar a message and a hit are, word by word or as a whole."""
     parts = hit[1].parts
     return (parts.semantic or 0.0) if parts.words is None else parts.words - _WORDWISE
 
 
 def _asks_and_tells(record: Record) -> bool:
-    """Return whether a turn is a question that tells something; what only asks is left out later, with that reason."""
+    """Return whether a turn asks and also states something."""
     return record.layer == Layer.TURN and asks_alone(record.text) and not only_asks(record.text)

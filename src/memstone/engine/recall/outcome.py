@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _LAYERS: Final = (Layer.EPISODE, Layer.FACT, Layer.TURN)
 _NOW: Final = timedelta(hours=3)
-"""What was said within these is what is spoken of now."""
+"""What was said within these is what is mentioned now."""
 
 _SAME_WORDS: Final = 0.5
 _TURNS: Final = 3
@@ -98,7 +98,7 @@ async def _near_talk(runtime: Runtime, asked: ContextQuery, talk: list[Record], 
 
 
 def _day_of_plan(record: Record, runtime: Runtime, today: date) -> date | None:
-    """Return the last day, up to now, that lay ahead when a memory was said, and that it speaks of."""
+    """Return the last day, up to now, that lay ahead when a memory was said, and that it mentions."""
     said_at = datetime_from_instant(record.occurred_at)
     said_on = said_at.astimezone(runtime.zone).date()
     days = [ref.first for ref in runtime.language.dates.find(record.text, said_at, runtime.zone)]

@@ -53,7 +53,7 @@ class Period:
         )
 
     def holds(self, record: Record) -> bool:
-        """Return whether a memory was said in it, or speaks of it."""
+        """Return whether a memory was said in it, or mentions it."""
         said_at = datetime_from_instant(record.occurred_at)
         if self.start <= said_at < self.end:
             return True
@@ -64,7 +64,7 @@ class Period:
         )
 
     def _times_in(self, text: str, said_at: datetime) -> list[tuple[date, date]]:
-        """Return the times that a text speaks of, in whichever language."""
+        """Return the times that a text mentions, in whichever language."""
         named = find_named_times(text, said_at.astimezone(self.zone).date())
         found = [(one.first, one.last) for ref in named for one in ref.times]
         return found + [(ref.first, ref.last) for ref in self.dates.find(text, said_at, self.zone)]
@@ -95,7 +95,7 @@ def _named_period(
 
 
 def within_period(period: Period, own: list[Hit], others: list[Hit]) -> list[Hit]:
-    """Return what was said in a period, and of what was said at other times what speaks of it.
+    """Return what was said in a period, and of what was said at other times what mentions it.
 
     Where the period is not certain and there is nothing of it, everything that was found.
     """

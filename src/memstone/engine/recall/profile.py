@@ -73,7 +73,7 @@ _NOT_THE_USERS: Final = frozenset({Origin.ASSISTANT, Origin.TOOL})
 
 @dataclass(frozen=True, slots=True)
 class ProfileRequest:
-    """Whose profile, when, and how large."""
+    """The arguments of ``profile``: whose, when, and how large."""
 
     scope: Scope
     now: Instant
@@ -93,18 +93,18 @@ class ProfileRequest:
 
     @property
     def owner(self) -> Scope:
-        """Whose profile it is, or which conversation's."""
+        """The owner of the profile."""
         return self.scope if self.in_session else owner_of(self.scope)
 
     @property
     def today(self) -> Instant:
-        """When the day of the request began."""
+        """The beginning of the day of the request."""
         day = datetime_from_instant(self.as_of or self.now).astimezone(self.zone)
         return to_instant(day.replace(hour=0, minute=0, second=0, microsecond=0))
 
 
 async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
-    """Read what is known and choose from it; what was chosen in the same state of the memories is chosen again."""
+    """Read the facts and turns, and choose the profile; cached by the state of the user's memories."""
     key = None
     if wanted.state is not None and wanted.as_of is None:
         key = (wanted.owner, wanted.tokens, wanted.today, wanted.state)
@@ -131,7 +131,7 @@ async def _assemble_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -
 
 
 async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirrors: Sequence[FoundMemory]) -> Profile:
-    """Read who the user is, which is shown whatever the gate says: name, age, home, work, and what is pinned.
+    """Read who the user is, which every gate shows: name, age, home, work, and pinned memories.
 
     ``mirrors`` are what other agents have learned of it.
     """
@@ -144,7 +144,7 @@ async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirro
 
 
 def _with_days(made: Profile, zone: tzinfo) -> Profile:
-    """Return the same with the day of each fact, where the user lives."""
+    """Return facts with their days in the user's time zone."""
     return replace(made, facts=tuple(replace(fact, date=_day_text(fact.said_at, zone)) for fact in made.facts))
 
 
@@ -155,7 +155,7 @@ def _day_text(when: Instant, zone: tzinfo) -> str:
 async def always_shown(
     tx: Tx, cache: BlockCache, language: Language, owner: Scope, now: Instant, policy: Policy
 ) -> frozenset[str]:
-    """Return the ids of the facts that a model is shown of an owner whatever is asked."""
+    """Return the ids of the facts that a model always sees about an owner."""
     wanted = ProfileRequest(owner, now, policy.retrieval.profile_tokens, language=language)
     facts = await read_facts(tx, cache, wanted)
     in_profile = build_profile(facts, wanted.tokens).facts if policy.retrieval.gate == GateMode.PROFILE else ()
@@ -173,7 +173,7 @@ async def always_shown(
 
 
 async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[ProfileFact]:
-    """Read the facts that a profile is chosen from, oldest first.
+    """Read the facts for a profile, oldest first.
 
     What was read before is not read again, unless secrets in it were masked since: then its hash is another.
     """
@@ -191,7 +191,7 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
 
 
 async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> EndedFacts:
-    """Read what was known of somebody and is not to be told: it changed, was deleted or put aside, or is private."""
+    """Read facts that must not be shown: changed, deleted, disabled or private ones."""
     key = (wanted.owner, wanted.today, wanted.state)
     if wanted.state is not None and (facts := cache.ended_facts(key)) is not None:
         return facts
@@ -213,7 +213,7 @@ async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) ->
 
 
 async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
-    """Read what the user said before today and no fact holds; nothing of what changed, was deleted or handed over.
+    """Read the user's turns from before today that no fact covers and that still hold.
 
     What was found to tell nothing to remember is not told, so that a day of it leaves the profile as it is.
     """
@@ -236,14 +236,14 @@ async def _read_turns(tx: Tx, wanted: ProfileRequest) -> list[ProfileTurn]:
 
 
 async def _read_idle_turns(tx: Tx, wanted: ProfileRequest, since: int) -> list[str]:
-    """Read the ids of the newest turns of the user's that tell nothing to remember, from a number on."""
+    """Read the ids of the user's newest idle turns, from a number on."""
     where = And((_where_said(wanted, idle=True), Condition("seq", Op.GTE, since)))
     seqs = sorted(await tx.memories.seqs(where))[-MOST_IDLE:]
     return list((await tx.memories.ids_among(seqs, where)).values()) if seqs else []
 
 
 def _where_said(wanted: ProfileRequest, *, idle: bool) -> And:
-    """Return what the user said before today that tells nothing to remember, or all the rest."""
+    """Return the condition for the user's turns from before today: only idle ones, or the others."""
     seen = where_visible(wanted.owner, wanted.now, layers=(Layer.TURN,), as_of=wanted.as_of)
     texts = (
         Condition("source_role", Op.EQ, str(Origin.USER)),
@@ -256,7 +256,7 @@ def _where_said(wanted: ProfileRequest, *, idle: bool) -> And:
 async def _read_turn_facts(
     tx: Tx, owner: Scope, wanted: ProfileRequest, turns: Sequence[Record]
 ) -> dict[str, list[TurnFact]]:
-    """Read what turns tell that is known; of a look at the past it does not matter what has changed since."""
+    """Read the facts that were learned from turns."""
     facts: dict[str, list[TurnFact]] = {}
     found = await tx.provenance.facts_of(owner, [turn.id for turn in turns], wanted.now)
     for fact in (*found, *await read_repeated_facts(tx, turns, wanted.now)):
@@ -266,21 +266,21 @@ async def _read_turn_facts(
 
 
 async def read_repeated_facts(tx: Tx, turns: Sequence[Record], now: Instant) -> list[TurnFact]:
-    """Read the facts that turns say again, which were learned elsewhere, as they are now."""
+    """Read the current facts that turns repeat but that were learned elsewhere."""
     records = [(turn, one, str(was)) for turn in turns for one, was in (turn.data.get(REPEATS) or {}).items()]
     rows = {one: await _read_holder(tx, turns[0].tenant_id, one) for one in dict.fromkeys(one for _, one, _ in records)}
     return [_repeated_fact(turn.id, one, was, row, now) for turn, one, was in records if (row := rows[one]) is not None]
 
 
 async def _read_holder(tx: Tx, tenant_id: str, memory_id: str) -> Record | None:
-    """Read what says a fact now: its memory, or the one that it became a part of; None if nothing is known of it."""
+    """Read the memory that contains a fact now, also if it was merged; None if there is none."""
     last = await tx.memories.last(tenant_id, memory_id)
     into = last.data.get("into") if last is not None and last.valid_to is not None else None
     return (await tx.memories.current(tenant_id, str(into)) if into else None) or last
 
 
 def _repeated_fact(turn_id: str, fact_id: str, was: str, row: Record, now: Instant) -> TurnFact:
-    """Return a repeated fact, as ``row`` holds it now, as one of its turn."""
+    """Return a repeated fact as one of its turn."""
     same = row.valid_to is None and (row.hash == was or row.id != fact_id)
     lives = row.status == Status.ACTIVE and (row.expires_at is None or row.expires_at > now)
     visibility = visibility_of(row.data)
@@ -296,20 +296,20 @@ def _repeated_fact(turn_id: str, fact_id: str, was: str, row: Record, now: Insta
 
 
 def _may_tell(turn: Record, facts: Sequence[TurnFact]) -> bool:
-    """Return whether a turn says more than its facts, all of which hold and are not hidden by the user."""
+    """Return whether a turn says more than its facts, and all of these hold and are not hidden."""
     if not all(fact.holds and fact.in_profile for fact in facts):
         return False
     return not facts or says_more(turn.text, [fact.quote for fact in facts])
 
 
 def profile_turn(record: Record, zone: tzinfo, guard: TextGuard) -> ProfileTurn | None:
-    """Return a turn as the profile tells it; None if it is not the user's own, or not theirs to tell."""
+    """Return a turn as an entry of the profile; None if it is not the user's own."""
     speaker = record.data.get("speaker", Origin.USER)
     foreign = speaker != Origin.USER or record.origin == Origin.IMPORT or record.trust < 1.0
     if foreign or visibility_of(record.data) != Visibility.DEFAULT:
         return None
     text = record.text
-    # what somebody says beside what they hand over is what to do with it
+    # what somebody says beside what they pass is what to do with it
     if not text.strip() or guard.own_words(text) != text:
         return None
     day = _day_text(record.occurred_at, zone)
@@ -317,7 +317,7 @@ def profile_turn(record: Record, zone: tzinfo, guard: TextGuard) -> ProfileTurn 
 
 
 def owner_of(scope: Scope) -> Scope:
-    """Return whose profile it is: the user's, as far as the agent sees it, whichever conversation asks."""
+    """Return the owner of the profile: the user, as far as the agent has access."""
     return Scope(scope.tenant_id, scope.user_id, scope.agent_id) if scope.user_id else scope
 
 
@@ -326,7 +326,7 @@ async def _read_facts(tx: Tx, seqs: Sequence[int], where: And, rules: IdentityRu
 
 
 def profile_fact(record: Record, rules: IdentityRules) -> ProfileFact:
-    """Return a fact as the profile looks at it."""
+    """Return a fact as an entry of the profile."""
     data: dict[str, Any] = record.data
     evidence = data.get("evidence")
     return ProfileFact(
@@ -348,7 +348,7 @@ def profile_fact(record: Record, rules: IdentityRules) -> ProfileFact:
 
 
 async def get_profile(runtime: Runtime, values: dict[str, Any], tokens: int | None) -> ProfileResult:
-    """Return what a model is always shown of a person, in order, and what is left out with the reason."""
+    """Return what a model always sees about a person, and what is left out and why."""
     scope, now = runtime.scope(values), runtime.now()
     if not scope.user_id:
         raise ScopeError("a profile belongs to a user", hint="give user_id")

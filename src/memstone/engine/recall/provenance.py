@@ -33,7 +33,7 @@ _SPARE: Final = 20
 
 
 def with_spare(wanted: Search) -> Search:
-    """Return the same search, with some to spare when facts and the turns they come from are both looked for."""
+    """Return the same search with a larger limit, if both facts and turns are searched."""
     return replace(wanted, limit=wanted.limit + min(wanted.limit, _SPARE)) if _is_mixed(wanted) else wanted
 
 
@@ -42,7 +42,7 @@ def _is_mixed(wanted: Search) -> bool:
 
 
 async def trace_sources(runtime: Runtime, wanted: Search, hits: Sequence[Hit]) -> list[_Traced]:
-    """Return the hits to show, each with what is to be added about where it comes from."""
+    """Return the hits to show, each with its source."""
     turns = [found.record.id for found, _ in hits if found.record.layer == Layer.TURN]
     if not turns:
         return [(hit, {}) for hit in hits[: wanted.limit]]
@@ -58,7 +58,7 @@ async def trace_sources(runtime: Runtime, wanted: Search, hits: Sequence[Hit]) -
 async def _read_turn_sources(
     runtime: Runtime, wanted: Search, hits: Sequence[Hit], turns: Sequence[str], tx: Tx
 ) -> tuple[list[TurnFact], set[str]]:
-    """Return the facts learned from the turns, and the turns of which something was deleted, put aside or ended."""
+    """Return the facts learned from turns, and the turns of which something no longer holds."""
     found, now = [found for found, _ in hits], runtime.now()
     facts = await read_turn_facts(tx, wanted.scope, found, now, wanted.as_of)
     hidden = await tx.suppressions.turns(runtime.tenant_id, turns)
@@ -68,7 +68,7 @@ async def _read_turn_sources(
 
 
 async def private_turns(runtime: Runtime, turn_ids: Sequence[str]) -> set[str]:
-    """Return those of these turns that tell something that no model is to see."""
+    """Return the turns that state something private."""
     if not turn_ids:
         return set()
 
@@ -84,7 +84,7 @@ async def private_turns(runtime: Runtime, turn_ids: Sequence[str]) -> set[str]:
 
 
 def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, guard: TextGuard) -> list[_Traced]:
-    """Show a turn and the facts that come from it once, in the place of the one that answers better.
+    """Show a turn and its facts as one result, in the place of the better one.
 
     A turn that comes after one of its facts stands behind it, as its ``source``. One that comes first, and says more
     than its facts, is shown itself and names them; one that says no more leaves its place to the first of them. A turn
@@ -118,7 +118,7 @@ def fold_sources(hits: Sequence[Hit], facts: Sequence[TurnFact], limit: int, gua
 def _of_turn(
     hit: Hit, found: Sequence[Hit], learned: Sequence[TurnFact], done: set[str], guard: TextGuard
 ) -> list[_Traced]:
-    """Return what is shown in the place of a turn: itself, the first of its facts, or nothing."""
+    """Return what to show for a turn: itself, its first fact, or nothing."""
     record, text = hit[0].record, shown_text(hit[0].record, guard)
     if not text or any(not fact.holds for fact in learned):
         return []
@@ -136,7 +136,7 @@ def _of_turn(
 
 
 def _turn_of(record: Record, texts: Mapping[str, str]) -> str | None:
-    """Return the turn that says what a fact says, by its evidence or word for word.
+    """Return the turn of a fact, by its evidence or by equal words.
 
     An edited fact is its own source.
     """
@@ -147,7 +147,7 @@ def _turn_of(record: Record, texts: Mapping[str, str]) -> str | None:
 
 
 async def _read_replacements(runtime: Runtime, wanted: Search, turns: Sequence[str]) -> dict[str, list[CurrentFact]]:
-    """Return for each turn all that holds in the place of what it says, oldest change first and each memory once."""
+    """Return for each turn the memories that replaced its statements, oldest change first."""
     found = await runtime.ledger.read(lambda tx: tx.provenance.list_superseded(wanted.scope, turns, runtime.now()))
     changes: dict[str, dict[str, CurrentFact]] = {}
     for one in found:

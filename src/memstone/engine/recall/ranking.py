@@ -34,7 +34,7 @@ async def rerank_candidates(
     texts: Mapping[int, str],
     top: int | None = None,
 ) -> tuple[list[ScoredCandidate], Note]:
-    """Return the candidates in the order of the reranker, then those it did not name, as they stood.
+    """Return candidates in the order of the reranker, then those without a score.
 
     ``texts`` holds the text of a candidate by its ``seq``; one without a text is not sent. On any failure the order is
     what it was, and the note says why.
@@ -52,7 +52,7 @@ async def rerank_candidates(
 
 
 def _apply_rerank_scores(ranked: list[ScoredCandidate], values: Mapping[int, float]) -> list[ScoredCandidate]:
-    """Order named ones by their new score, the others behind them, none with a better score than what is before it."""
+    """Order candidates by their new scores, and the others after them."""
     output = _from_0_to_1(values)
     named = sorted((scored for scored in ranked if scored.seq in values), key=lambda scored: -values[scored.seq])
     first = [
@@ -65,7 +65,7 @@ def _apply_rerank_scores(ranked: list[ScoredCandidate], values: Mapping[int, flo
 
 
 def _validate_scores(answer: Sequence[tuple[int, float]], count: int, reranker: Reranker) -> dict[int, float]:
-    """Return scores by place; an answer with a place or a score that cannot be is not trusted at all."""
+    """Return scores by position; an invalid answer is not used at all."""
     scores = {place: float(score) for place, score in answer}
     if len(scores) != len(answer) or not all(place in range(count) for place in scores):
         raise _bad_answer_error(reranker, "one index per document")
@@ -75,7 +75,7 @@ def _validate_scores(answer: Sequence[tuple[int, float]], count: int, reranker: 
 
 
 def _from_0_to_1(values: Mapping[int, float]) -> Mapping[int, float]:
-    """Return scores as they are, or squashed when they know no bounds, as those of many models."""
+    """Return scores from 0 to 1; unbounded ones are squashed."""
     if all(0.0 <= score <= 1.0 for score in values.values()):
         return values
     return {seq: 0.5 + 0.5 * math.tanh(score / 2) for seq, score in values.items()}
@@ -101,7 +101,7 @@ Hit: TypeAlias = tuple[FoundMemory, ScoredCandidate]
 
 
 def apply_decay(runtime: Runtime, hits: list[Hit], now: Instant) -> list[Hit]:
-    """Return hits with what time and weight leave of their scores.
+    """Return hits with scores multiplied by fading and weight.
 
     They are computed here, so that no pass ever rewrites a row.
     """
@@ -119,7 +119,7 @@ def apply_decay(runtime: Runtime, hits: list[Hit], now: Instant) -> list[Hit]:
 
 
 def doubtful_last(hits: list[Hit]) -> list[Hit]:
-    """Return hits with those behind the others that the conversation they come from does not bear out."""
+    """Return hits with doubtful ones last."""
     doubted = [hit for hit in hits if hit[0].record.doubtful]
     if not doubted:
         return hits
@@ -134,7 +134,7 @@ _DOUBT: Final = 0.5
 
 
 def diversify_hits(runtime: Runtime, hits: list[Hit], limit: int) -> list[Hit]:
-    """Return hits in an order in which near-identical ones do not crowd out the others."""
+    """Return hits in an order that spreads similar ones."""
     weight = runtime.policy.recall.mmr
     if weight is None or len(hits) < 2:  # noqa: PLR2004 - one cannot be spread
         return hits[:limit]
@@ -146,7 +146,7 @@ def diversify_hits(runtime: Runtime, hits: list[Hit], limit: int) -> list[Hit]:
 
 
 async def looked_at_closely(runtime: Runtime, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
-    """Return hits in the order of the reranker, if there is one; on any failure as they were, and why."""
+    """Return hits in the order of the reranker; if it fails, as they were, with the reason."""
     if runtime.reranker is None:
         return hits, None
     by_seq = {found.record.seq: found for found, _ in hits}

@@ -36,7 +36,7 @@ _LEFT_OUT: Final = 200
 
 
 async def get_receipt(runtime: Runtime, receipt_id: str) -> Receipt | None:
-    """Return the account of a block, or None when it is not kept (any more)."""
+    """Return the receipt of a block, or None if there is none any more."""
     if not isinstance(receipt_id, str) or not receipt_id.strip():
         return None
     wanted = checked_id(receipt_id, "receipt_id")
@@ -45,7 +45,7 @@ async def get_receipt(runtime: Runtime, receipt_id: str) -> Receipt | None:
 
 
 def build_pack(asked: ContextQuery, planned: BlockPlan) -> ContextPack:
-    """Return what is shown, under the number of the receipt that is still to be kept."""
+    """Build the pack, with the id of the receipt that is still to be stored."""
     left_out = sum(one.reason == OVER_CAP for one in planned.dropped)
     return ContextPack(
         text=planned.text,
@@ -64,7 +64,7 @@ def build_pack(asked: ContextQuery, planned: BlockPlan) -> ContextPack:
 
 @dataclass(frozen=True, slots=True)
 class BlockRecord:
-    """What there is to keep of a block: what it was made of, and under which key it is given again."""
+    """The data for the receipt and the cache entry of a block."""
 
     runtime: Runtime
     asked: ContextQuery
@@ -74,7 +74,7 @@ class BlockRecord:
     key: tuple[object, ...] | None = None
 
     def tell(self) -> None:
-        """Log that a block was made, and tell those who watch how long its steps took."""
+        """Log that a block was built, and report the duration of its steps."""
         watch, asked, chosen = self.runtime.watch, self.asked, self.planned.chosen
         watch.laps("context", asked.ms)
         watch.record_gate(str(asked.gate.route))
@@ -84,7 +84,7 @@ class BlockRecord:
             log_event("memory.retrieval.selected", DEBUG, ids=[one.id for one in chosen])
 
     def uses(self) -> Iterator[tuple[int, Scope]]:
-        """Yield the versions that are shown, and whose."""
+        """Yield the versions that are shown, and their owners."""
         for one in self.planned.chosen:
             if not one.counts:
                 continue
@@ -92,7 +92,7 @@ class BlockRecord:
             yield row.record.seq, row.link.scope
 
     def receipt(self, ids: Mapping[int, str]) -> Receipt:
-        """Return the receipt; ``ids`` are those of what was left out unread, by number."""
+        """Return the receipt; ``ids`` maps numbers to ids of what was left out unread."""
         asked, planned, scope = self.asked, self.planned, self.asked.scope
         dropped = list_dropped(asked, self.found, planned, ids)
         return Receipt(
@@ -116,7 +116,7 @@ class BlockRecord:
 def list_dropped(
     asked: ContextQuery, found: Material, planned: BlockPlan, ids: Mapping[int, str]
 ) -> tuple[OmittedMemory, ...]:
-    """Return what was looked at and is not shown, as far as it is still there; what stands in the profile is shown.
+    """Return what was considered but not shown, as far as it still exists.
 
     What the profile leaves out is named last, unless something else was said about it.
     """
@@ -129,13 +129,13 @@ def list_dropped(
 
 
 async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[ContextQuery]) -> dict[int, str]:
-    """Return the ids of all that was left out: most of it was never read."""
+    """Return the ids of everything left out, most of which was never read."""
     seqs = list(dict.fromkeys(seq for one in asked for seq in one.left_out))
     return await tx.memories.ids_among(seqs, Condition("tenant_id", Op.EQ, tenant_id)) if seqs else {}
 
 
 async def record_account(account: BlockRecord) -> ContextPack:
-    """Keep the receipt and count the uses; a store that cannot be written still answers, and says so."""
+    """Store the receipt and count uses; if the store cannot be written, the pack says so."""
     account.tell()
     try:
         await account.runtime.ledger.note(partial(write_receipts, accounts=[account]))
@@ -145,12 +145,12 @@ async def record_account(account: BlockRecord) -> ContextPack:
 
 
 def mark_receipt_missing(pack: ContextPack, error: MemstoneError) -> ContextPack:
-    """Return a block whose account could not be kept."""
+    """Return a pack whose receipt could not be stored."""
     return replace(pack, receipt_id="", degraded=(*pack.degraded, {"step": "receipt", **error.as_dict()}))
 
 
 async def write_receipts(tx: Tx, accounts: Sequence[BlockRecord]) -> None:
-    """Write the receipts of one tenant and count the uses, each once, however many are counted at a time."""
+    """Write receipts of one tenant and count each use once."""
     scope, policy = accounts[-1].asked.scope, accounts[-1].runtime.policy.retrieval
     last = max(one.asked.now for one in accounts)
     counted = Counter(use for one in accounts for use in set(one.uses()))
@@ -171,7 +171,7 @@ def _redact_policy(wanted: tuple[tuple[str, str], ...]) -> RedactPolicy:
 
 
 def _search_tier(runtime: Runtime, asked: ContextQuery) -> str:
-    """Return what the answer rests on: words alone, or vectors in this process or in a store outside."""
+    """Return what the search used: words alone, vectors in this process, or an external store."""
     if not runtime.embedding.on or any(one.get("channel") == "dense" for one in asked.degraded):
         return "keyword"
     fell_back = any(one.get("channel") == STORE for one in asked.degraded)

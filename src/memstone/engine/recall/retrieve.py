@@ -45,7 +45,7 @@ _NEAR: Final = {1: 0.8, 2: 0.7}
 
 @dataclass(frozen=True, slots=True)
 class QuestionWords:
-    """A question as words: each word, and the vectors of its pieces."""
+    """The words of a question, with the vectors of their pieces."""
 
     words: Sequence[str]
     vectors: bytes
@@ -61,7 +61,7 @@ async def compute_similarities(
     *,
     neighbours: bool = True,
 ) -> tuple[dict[int, float], dict[int, bytes]]:
-    """Return how alike each of ``seqs`` is to the question, from 0 to 1, and the vectors of the words that were read.
+    """Compare rows with the question word by word; return values from 0 to 1 and word vectors.
 
     What is held in a speaker's own words (True) may be asked for in other words than what is told about one (False).
     Without ``neighbours`` each stands for itself.
@@ -95,7 +95,7 @@ def _compare_words(
 
 
 def _word_weight(word: str, asked: QuestionWords, rarity: Mapping[str, float]) -> float:
-    """Return how much a word tells; signs tell nothing, nor do the words put in for a name."""
+    """Return the weight of a word; punctuation and words that replace a name have none."""
     if word in asked.left_out:
         return 0.0
     return min((rarity.get(term, 0.0) for term in _word_terms(word)), default=0.0)
@@ -107,7 +107,7 @@ def _word_terms(word: str) -> tuple[str, ...]:
 
 
 def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) -> Any:
-    """Return for each row how near its nearest word is to each word of the question."""
+    """Return for each row how similar its best word is to each word of the question."""
     lengths = [len(words) // width for _, words in rows]
     words = np.frombuffer(b"".join(words for _, words in rows), dtype=np.int8).reshape(-1, width)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -115,7 +115,7 @@ def _best_words(question: Any, rows: Sequence[tuple[int, bytes]], width: int) ->
 
 
 def _with_near(best: Any, places: Mapping[int, int], seqs: Sequence[int], around: Around) -> Any:
-    """Return what ``seqs`` reach themselves, or by what was said beside them."""
+    """Add to each row what its neighbouring turns reach."""
     alike = best[[places[seq] for seq in seqs]]
     beside = [
         (at, places[near], _NEAR[distance])
@@ -143,7 +143,7 @@ _ASSISTANT: Final = " ".join(document_terms("assistant"))
 
 
 class ChannelQuery(Protocol):
-    """What a search wants, as far as the channels need to know."""
+    """A query as the channels need it."""
 
     query: str
     scope: Scope
@@ -160,7 +160,7 @@ _LIFTED: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """A question before any channel is asked: whom it names, and its vectors or the error their model met."""
+    """A question with the speakers it names, and its vectors or the embedder's error."""
 
     spoken: SpeakerQuestion = NOBODY
     vectors: tuple[Vector, ...] = ()
@@ -170,7 +170,7 @@ class ParsedQuestion:
 
 @dataclass(slots=True)
 class SearchQuestion:
-    """What is looked for, ready for every channel."""
+    """A question, ready for every channel."""
 
     scope: Scope
     words: list[str]
@@ -195,7 +195,7 @@ class SearchQuestion:
 
 @dataclass(slots=True)
 class Candidates:
-    """What the channels found. ``cosines`` covers every candidate that has a vector."""
+    """Candidates of all channels. ``cosines`` covers every candidate that has a vector."""
 
     text: Numbers
     cosines: Numbers
@@ -206,13 +206,13 @@ class Candidates:
     entities: dict[int, float] = field(default_factory=dict)
 
     def in_own_words(self, seqs: list[int]) -> dict[int, bool]:
-        """Return which of these are held in somebody's own words."""
+        """Return which candidates are in somebody's own words."""
         own = set(self.text_signals.seqs[self.own_words].tolist())
         return {seq: seq in own for seq in seqs}
 
 
 async def understand_query(runtime: Runtime, wanted: ChannelQuery) -> ParsedQuestion:
-    """Return whom a query names, and its vectors where meaning is asked for.
+    """Find the speakers that a query names, and embed it if meaning is searched.
 
     The only step of a search that may wait for something outside this process, so it comes first and by itself. A model
     that does not answer is asked once: words answer meanwhile.
@@ -242,13 +242,13 @@ async def understand_query(runtime: Runtime, wanted: ChannelQuery) -> ParsedQues
 
 
 async def fetch_vectors(runtime: Runtime, scope: Scope, query: str) -> Runtime:
-    """Return the parts with the vectors of a query, so that a search for it waits for no model."""
+    """Return the parts with the vectors of a query, so that its search waits for no model."""
     speaker_question = runtime.language.names.rephrase_as_speaker(query, await _read_speakers(runtime, scope))
     return replace(runtime, embedding=await runtime.embedding.fetch(_query_texts(query, speaker_question)))
 
 
 def _query_texts(query: str, speaker_question: SpeakerQuestion) -> list[str]:
-    """Return what is embedded of a query: itself, and as those would put it whom it names."""
+    """Return the texts to embed for a query: itself, and in the first person of named speakers."""
     return [query, speaker_question.text] if speaker_question.text else [query]
 
 
@@ -267,7 +267,7 @@ async def _read_speakers(runtime: Runtime, scope: Scope) -> frozenset[str]:
 
 
 async def build_question(runtime: Runtime, wanted: ChannelQuery, known: ParsedQuestion) -> SearchQuestion:
-    """Return a query, ready for every channel.
+    """Build the question for every channel.
 
     A dense channel that cannot serve is left out, and the answer says why.
     """
@@ -289,7 +289,7 @@ def _asks_graph(wanted: ChannelQuery) -> str:
 
 
 async def _choose_words(runtime: Runtime, wanted: ChannelQuery) -> list[str]:
-    """Return what the text channel is asked for; by meaning alone only where there is an embedder to ask.
+    """Return the words for the text channel; with meaning alone only if there is an embedder.
 
     "Last week" means days where anything was said on them; else it is words like others, and maybe a quotation.
     """
@@ -333,7 +333,7 @@ async def _prepare_vectors(
 
 
 def _by_word(runtime: Runtime, query: str, known: ParsedQuestion) -> dict[bool, QuestionWords]:
-    """Return the question as words: as put to what others say of somebody (False), and to one's own words (True)."""
+    """Return the words of a question, as it is (False) and in the first person (True)."""
     if not runtime.embedding.tells_words:
         return {}
     plain = QuestionWords(runtime.embedding.words(query), known.vectors[0].words)
@@ -346,7 +346,7 @@ def _by_word(runtime: Runtime, query: str, known: ParsedQuestion) -> dict[bool, 
 async def find_candidates(
     runtime: Runtime, question: SearchQuestion, depth: int, among: frozenset[int] | None
 ) -> Candidates:
-    """Return the best ``depth`` of each channel, within ``among`` when a filter chose it."""
+    """Return the best ``depth`` candidates of each channel, within ``among`` if a filter is set."""
     found = await _by_channel(runtime, question, depth, among)
     found.entities = await _find_by_entities(runtime, question, among)
     return found
@@ -355,7 +355,7 @@ async def find_candidates(
 async def _find_by_entities(
     runtime: Runtime, question: SearchQuestion, among: frozenset[int] | None
 ) -> dict[int, float]:
-    """Return what speaks of those the question names, directly or by one step; a graph that is down is left out."""
+    """Find memories by the entities in a question; a graph database that is down is left out."""
     if not question.words or not question.query:
         return {}
     if question.connections is None:  # a search that goes deeper asks for the same names
@@ -400,7 +400,7 @@ async def _by_channel(
 
 
 def _note_store_failure(question: SearchQuestion, failure: BackendError) -> None:
-    """Say once that the store outside did not answer, and that the embedded index did in its place."""
+    """Report once that an external store did not answer and the index in the process did."""
     if not any(note.get("channel") == STORE for note in question.degraded):
         question.degraded.append({"channel": STORE, **failure.as_dict()})
 
@@ -413,7 +413,7 @@ def _of_text(hits: TextHits, depth: int) -> Candidates:
 
 
 def _join_features(*hits: TextHits) -> tuple[TextSignalColumns, Any]:
-    """Return what the text channel knows of all these besides their words."""
+    """Return the features of all candidates from the text channel."""
     seqs, speaker, asking, assistant, coverage, own = (
         np.concatenate([getattr(one, name) for one in hits])
         for name in ("seqs", "speaker", "asking", "assistant", "coverage", "own_words")
@@ -454,7 +454,7 @@ async def _search_text(
 
 
 async def _read_features(runtime: Runtime, question: SearchQuestion, seqs: Any) -> TextHits:
-    """Return what the text channel knows of what only the dense channel found."""
+    """Read the features of candidates that only the dense channel found."""
     if not len(seqs) or not question.words:
         return TextHits.of(())
     also, named = tuple(seqs.tolist()), _named_terms(question)
@@ -471,7 +471,7 @@ def _named_terms(question: SearchQuestion) -> str:
 
 
 async def word_by_word(runtime: Runtime, question: SearchQuestion, ranked: Ranking, found: Candidates) -> Ranking:
-    """Return the ranking, after its best were compared with the question word by word where the model tells words."""
+    """Compare the best candidates with the question word by word, if the model supports it."""
     if not question.asked or not question.vectors or not question.compares_words:
         return ranked
     best = found.in_own_words(ranked.best(CANDIDATES))
@@ -483,7 +483,7 @@ async def word_by_word(runtime: Runtime, question: SearchQuestion, ranked: Ranki
 
 
 def with_connected(question: SearchQuestion, ranked: Ranking) -> Ranking:
-    """Return the ranking with what its best lead to right behind them, where the question names whom they speak of."""
+    """Put memories about related entities right after the best hits."""
     if question.connections is None or not question.connections.bridges:
         return ranked
     return lift_candidates(ranked, choose_connected(question.connections, ranked.best(_BEST)), _BEST, _LIFTED)

@@ -57,7 +57,7 @@ _PLANS: Final = frozenset({"plan", "date", "goal", "instruction"})
 
 
 async def read_due(tx: Tx, wanted: ProfileRequest) -> list[tuple[FoundMemory, Due]]:
-    """Read what is to be done these days, and is not done yet; the most urgent first, each with its memory."""
+    """Read what is due and not done, most urgent first."""
     rows = {one.record.id: one for one in await _read_recent_rows(tx, wanted, (Layer.EPISODE, Layer.FACT))}
     answer = await hide_deleted_in_episodes(
         tx, [one.record for one in rows.values() if one.record.layer == Layer.EPISODE]
@@ -74,7 +74,7 @@ async def read_due(tx: Tx, wanted: ProfileRequest) -> list[tuple[FoundMemory, Du
 
 
 def _due_in(record: Record, wanted: ProfileRequest) -> list[Due]:
-    """Return what a memory says is due these days."""
+    """Return what is due according to a memory."""
     if visibility_of(record.data) == Visibility.PRIVATE:
         return []
     said_at, today = (
@@ -87,7 +87,7 @@ def _due_in(record: Record, wanted: ProfileRequest) -> list[Due]:
 
 
 def list_plans(record: Record) -> list[str]:
-    """Return what a memory says is to be done, or takes place on a day."""
+    """Return the plans and dated events in a memory."""
     if record.layer == Layer.EPISODE:
         items = record.data.get("action_items")
         return [str(one) for one in items] if isinstance(items, list) else []
@@ -95,7 +95,7 @@ def list_plans(record: Record) -> list[str]:
 
 
 def _list_later_texts(record: Record, turns: list[Record]) -> list[str]:
-    """Return what the user said after the session that a memory comes from."""
+    """Return what the user said after the session of a memory."""
     since = max(record.occurred_at, record.updated_at)
     return [turn.text for turn in turns if turn.occurred_at > since]
 
@@ -131,7 +131,7 @@ _CHANGES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class SurfacedMemories:
-    """What was found for a query, best first, and for whom; ``words`` are those of the query."""
+    """The hits for a query, best first; ``words`` are those of the query."""
 
     scope: Scope
     hits: Sequence[Hit]
@@ -179,7 +179,7 @@ class SurfacedMemories:
 
 @dataclass(slots=True)
 class Material:
-    """What the planner chooses from; ``rows`` are all of it by id, as the ledger has them."""
+    """What the planner chooses from; ``rows`` has all of it by id."""
 
     items: list[BlockItem]
     overrides: list[BlockItem]
@@ -196,7 +196,7 @@ class Material:
 
 
 async def read_material(tx: Tx, wanted: SurfacedMemories, cache: BlockCache) -> Material:
-    """Read it, within one transaction."""
+    """Read everything that may be shown, in one transaction."""
     there = await _still_there(tx, wanted)
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressions.turns(wanted.scope.tenant_id, turns) if turns else set()
@@ -257,7 +257,7 @@ async def read_material(tx: Tx, wanted: SurfacedMemories, cache: BlockCache) -> 
 
 
 def pair_answers(hits: Sequence[Hit]) -> dict[str, str]:
-    """Return for turns of the assistant the turn of the user that each answers, by id, where both were found."""
+    """Return for turns of the assistant the user's turn that each answers, if both were found."""
     turns = sorted(
         (found for found, _ in hits if found.record.layer == Layer.TURN),
         key=lambda found: found.record.seq,
@@ -274,7 +274,7 @@ def pair_answers(hits: Sequence[Hit]) -> dict[str, str]:
 
 
 def _of_owner(item: BlockItem, owner: str) -> BlockItem:
-    """Return an item with whose it is, where that is not whoever asks."""
+    """Return an item with its owner, if that is not the caller."""
     if not owner:
         return item
     if item.layer == Layer.TURN and item.speaker == Origin.USER:
@@ -283,7 +283,7 @@ def _of_owner(item: BlockItem, owner: str) -> BlockItem:
 
 
 async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Portrait, cache: BlockCache) -> None:
-    """Add the profile or, where most of it stands behind a gate, who the user is; not beside a text that tells it."""
+    """Add the profile or, with a gate, who the user is."""
     asked = ProfileRequest(
         wanted.scope,
         wanted.now,
@@ -296,7 +296,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Po
     )
     if wanted.profile_tokens > 0:
         made.profile = await read_profile(tx, cache, asked)
-        if who.row is not None and who.row.record.model != OWN_HAND:  # what it was made of stands in the profile
+        if who.row is not None and who.row.record.model != OWN_HAND:  # what it was made of is in the profile
             made.narrative = None
     elif wanted.identity_tokens > 0:
         made.profile = await read_identity(tx, cache, replace(asked, tokens=wanted.identity_tokens), who.derived)
@@ -306,7 +306,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Po
 
 
 async def _add_due(tx: Tx, made: Material, wanted: SurfacedMemories) -> frozenset[str]:
-    """Add what is due before all that was found; gives the memories that tell it."""
+    """Add what is due before all hits; return its memories."""
     asked = ProfileRequest(
         wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone, in_session=wanted.in_session, language=wanted.language
     )
@@ -317,7 +317,7 @@ async def _add_due(tx: Tx, made: Material, wanted: SurfacedMemories) -> frozense
 
 
 async def _still_there(tx: Tx, wanted: SurfacedMemories) -> set[int]:
-    """Return which hits still hold: models may have been asked since they were looked up."""
+    """Return the hits that still hold."""
     found = [found.record.seq for found, _ in wanted.hits]
     if not found or wanted.checked:
         return set(found)
@@ -328,17 +328,17 @@ async def _still_there(tx: Tx, wanted: SurfacedMemories) -> set[int]:
 
 
 def _identity_owner(who: Scope) -> Scope:
-    """Return whose identity is shown. It is about a person, whichever agent or conversation asks."""
+    """Return the owner of the identity: the person, for every agent and conversation."""
     return Scope(who.tenant_id, who.user_id) if who.user_id else who
 
 
 def _of_identity(wanted: SurfacedMemories) -> set[str]:
-    """Return the hits that are part of who somebody is: they are shown as they hold now, or not at all."""
+    """Return the hits that are part of the identity, which is shown as it is now."""
     return {found.record.id for found, _ in wanted.hits if found.record.layer == Layer.IDENTITY}
 
 
 async def _read_matches(tx: Tx, where: Where) -> list[FoundMemory]:
-    """Return the few of many that match, by their numbers first: the indexes know them, and no other row is read."""
+    """Return the matching ones of many rows, reading no others."""
     seqs = await tx.memories.seqs(where)
     return await tx.memories.among(seqs[:_SURFACE_MOST], where) if seqs else []
 
@@ -346,7 +346,7 @@ async def _read_matches(tx: Tx, where: Where) -> list[FoundMemory]:
 def _reason_against(
     record: Record, wanted: SurfacedMemories, changed: Mapping[str, str], learned: Container[str]
 ) -> str:
-    """Return why something near is not recalled; '' if it is."""
+    """Return why a similar memory is not recalled; '' if it is."""
     if visibility_of(record.data) == Visibility.PRIVATE:
         return PRIVATE
     if not wanted.recall or record.layer != Layer.TURN:
@@ -359,7 +359,7 @@ def _reason_against(
 
 
 def shown_text(record: Record, guard: TextGuard) -> str:
-    """Return what of a turn a model is shown that did not ask for the very words."""
+    """Return the part of a turn that is shown if exact words are not asked for."""
     own = record.source_role == Origin.USER and record.origin != Origin.IMPORT
     return guard.words_to_show(record.text, own=own)
 
@@ -367,7 +367,7 @@ def shown_text(record: Record, guard: TextGuard) -> str:
 async def read_turn_facts(
     tx: Tx, scope: Scope, found: Sequence[FoundMemory], now: Instant, as_of: Instant | None = None
 ) -> list[TurnFact]:
-    """Read the facts that the turns among what was found tell, as far as whoever holds a turn sees them.
+    """Read the facts learned from the turns among the hits, as their holders see them.
 
     Of a look at the past it does not matter what has changed since.
     """
@@ -381,14 +381,14 @@ async def read_turn_facts(
 
 
 def _viewer_scope(asks: Scope, holds: Scope) -> Scope:
-    """Return through whose eyes a turn is seen: a project's or everybody's, where it is not that of whoever asks."""
+    """Return the scope through which a turn is seen, if it is not the caller's own."""
     return asks if not asks.user_id or holds.user_id == asks.user_id else Scope(holds.tenant_id, holds.user_id)
 
 
 async def _read_ended_turns(
     tx: Tx, wanted: SurfacedMemories, facts: Sequence[TurnFact], cache: BlockCache
 ) -> dict[str, str]:
-    """Return the turns of which something no longer holds: superseded, deleted, expired or put aside."""
+    """Return the turns of which a fact was superseded, deleted, disabled or has expired."""
     changed = {fact.turn_id: CHANGED for fact in facts if not fact.holds}
     found = [found for found, _ in wanted.hits]
     if wanted.as_of is None:
@@ -407,7 +407,7 @@ async def stale_turns(
     now: Instant,
     state: Hashable = None,
 ) -> set[str]:
-    """Return the turns that nothing was learned from and that repeat what has ended since."""
+    """Return turns without facts that repeat something that has ended."""
     learned = {fact.turn_id for fact in facts}
     turns = [one for one in found if one.record.layer == Layer.TURN and one.record.id not in learned]
     stale = set[str]()
@@ -423,7 +423,7 @@ async def stale_turns(
 
 
 async def _read_changed_turns(tx: Tx, wanted: SurfacedMemories, turns: Sequence[str]) -> dict[str, str]:
-    """Return the turns that state something taken back, or that a later version says otherwise, with a note."""
+    """Return the turns that are out of date, each with a note."""
     scope, then = wanted.scope, wanted.as_of
     message = And(
         (
@@ -450,14 +450,14 @@ async def _read_changed_turns(tx: Tx, wanted: SurfacedMemories, turns: Sequence[
 
 
 def _current_excerpt(holds: Record | None) -> dict[str, None]:
-    """Return what holds now, where that may be shown for as long as a block is."""
+    """Return what holds now, if it may be shown."""
     if holds is None or holds.status not in (Status.ACTIVE, Status.SUPERSEDED) or holds.expires_at is not None:
         return {}
     return {cut_excerpt(holds.text): None}
 
 
 def _change_note(lines: Sequence[str]) -> str:
-    """Say that something has changed, and what holds now: of all that a turn states, or the rest would seem to hold."""
+    """Return a note that something has changed, with everything that holds now."""
     more = " \u2026" if len(lines) > _CHANGES else ""
     return f"{CHANGED}: {' '.join(lines[:_CHANGES])}{more}" if lines else CHANGED
 
@@ -481,13 +481,13 @@ def _build_item(record: Record, wanted: SurfacedMemories, *, score: float | None
 
 
 def _facts_of(record: Record) -> tuple[str, ...]:
-    """Return the facts that an episode tells: they are shown instead of it, or it instead of them."""
+    """Return the facts of an episode, which are shown instead of it or the other way round."""
     facts = record.data.get("facts") if record.layer == Layer.EPISODE else None
     return tuple(map(str, facts)) if isinstance(facts, list) else ()
 
 
 def _speaker_label(record: Record) -> str:
-    """Return who said it, where it is in somebody's words; of what the user is told to have said, "I" is the user."""
+    """Return the speaker of an item that is in somebody's words."""
     who = str(record.data.get("speaker", record.source_role) or "")
     if record.layer == Layer.TURN:
         return who
@@ -500,5 +500,5 @@ def _day_text(when: Instant, zone: tzinfo) -> str:
 
 
 def day_of(when: Instant, zone: tzinfo) -> date:
-    """Return the day of a moment, where "yesterday" is meant."""
+    """Return the day of a moment in the user's time zone."""
     return datetime_from_instant(when).astimezone(zone).date()

@@ -309,7 +309,7 @@ def _scope_words(scopes: frozenset[Scope]) -> str:
 
 
 def _day_words(record: Record, dates: DateReader) -> str:
-    """Return the day it was said, and the days it speaks of: "yesterday" is asked for by its date."""
+    """Return the day it was said, and the days it mentions: "yesterday" is asked for by its date."""
     text = dates.list_day_words(record.occurred_at)
     times = dates.find(record.text, datetime_from_instant(record.occurred_at), UTC)
     words = tokens.document_terms(dates.list_words(times)) if times else []

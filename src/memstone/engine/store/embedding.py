@@ -35,7 +35,7 @@ CachedT = TypeVar("CachedT")
 
 
 class Cache(Generic[CachedT]):
-    """What was needed recently, by a key. Safe to share between threads: each step is one atomic dictionary operation.
+    """A cache of recent values. Safe to share between threads: each step is one atomic dictionary operation.
 
     ``seconds`` is how long an entry is kept unless ``set`` says otherwise; a cache of no ``entries`` keeps nothing.
     """
@@ -68,16 +68,16 @@ class Cache(Generic[CachedT]):
                 return
 
     def invalidate(self, pattern: str) -> int:
-        """Forget what stands under keys of a pattern (``*`` is any text, ``?`` any character); how many there were."""
+        """Drop entries whose keys match a pattern (``*`` any text, ``?`` any character); return how many."""
         gone = [key for key in tuple(self._values) if fnmatchcase(key, pattern)]
         return sum(self._values.pop(key, None) is not None for key in gone)
 
     def clear(self) -> None:
-        """Forget all; the figures go on."""
+        """Drop all entries; the counts continue."""
         self._values.clear()
 
     def stats(self) -> CacheStats:
-        """Return how much is held, how much may be, and how often something was found or not."""
+        """Return the size of the cache, its limit, hits and misses."""
         return {"size": len(self._values), "max_size": self._entries, "hits": self._hits, "misses": self._misses}
 
     def _mark_used(self, key: str) -> None:
@@ -132,12 +132,12 @@ class Embedding:
 
     @property
     def on(self) -> bool:
-        """False when there is no embedder: search is then by text only."""
+        """False without an embedder: search is then by text only."""
         return self.embedder is not None
 
     @property
     def in_process(self) -> bool:
-        """Whether embedding waits for nothing outside this process."""
+        """Whether embedding needs nothing outside this process."""
         return self.embedder is None or bool(getattr(self.embedder, "in_process", False))
 
     @property
@@ -146,7 +146,7 @@ class Embedding:
         return "" if self.embedder is None else f"{self.embedder.provider}:{self.embedder.model}"
 
     async def dim(self) -> int:
-        """Return the dimension, asked once."""
+        """Return the dimension."""
         if self.embedder is None:
             return 0
         if not self._known_dim:
@@ -175,7 +175,7 @@ class Embedding:
         return list(last[1])
 
     async def one(self, text: str) -> Any:
-        """Return the vector of a query, as an array."""
+        """Return the vector of a query."""
         found = (await self.queries([text]))[0]
         if isinstance(found, MemstoneError):
             raise found
@@ -218,7 +218,7 @@ class Embedding:
         return list(texts)
 
     async def fetch(self, texts: Sequence[str]) -> FetchedEmbedding:
-        """Return the same embedder, which knows the vectors of these texts, or why they have none."""
+        """Return the same embedder with the vectors of these texts, or their errors."""
         try:
             with limit_model_calls():
                 found = await self.queries(texts)
@@ -259,7 +259,7 @@ class Embedding:
 
 
 class FetchedEmbedding(Embedding):
-    """An embedder elsewhere that was asked before: it answers at once, and about nothing else."""
+    """An embedder with vectors that were fetched before; it knows no other texts."""
 
     def __init__(self, embedding: Embedding, known: Mapping[str, Vector | MemstoneError]) -> None:
         super().__init__(embedding.embedder, embedding.cache, embedding.owner)
@@ -290,19 +290,19 @@ def _cache_key(signature: str, before: str, text: str) -> str:
 
 
 def is_outage(error: MemstoneError) -> bool:
-    """Return whether the model itself is out of reach, so that other texts would meet the same error."""
+    """Return whether the model cannot be reached, so that other texts would fail as well."""
     return error.retryable or isinstance(error, AuthenticationFailed)
 
 
 def failure_of(error: MemstoneError) -> Degradation:
-    """Return an error as an answer reports it; one of the embedder with its ``reason``."""
+    """Return an error in the form of an answer, with a ``reason`` if it is the embedder's."""
     if isinstance(error, (ModelError, BackendError, DimensionMismatch)):
         return {**error.as_dict(), "reason": embedding_reason(error)}
     return {**error.as_dict()}
 
 
 def checked_vectors(vectors: Any, count: int, dim: int) -> list[Vector]:
-    """Return rows as bytes, after checking their number, length and values; normalised to length one."""
+    """Check rows and return them as bytes, normalised to length one."""
     import numpy as np
 
     rows = np.asarray(vectors, dtype=_FLOAT)

@@ -36,13 +36,13 @@ REASON: Final = "said in the project"
 
 
 def project_scope(runtime: Runtime, project_id: object) -> Scope | None:
-    """Return the scope of a project; None when none is named."""
+    """Return the scope of a project; None without one."""
     name = clean_id(project_id, "project_id")
     return runtime.scope({"user_id": PREFIX + name}) if name else None
 
 
 async def link_to_project(tx: Tx, language: Language, records: Iterable[Record], project: Scope, now: Instant) -> None:
-    """Let a project see memories it does not see yet."""
+    """Link memories to a project."""
     for record in {one.seq: one for one in records}.values():
         links = await tx.links.of(record.tenant_id, record.seq)
         if any(link.scope.user_id == project.user_id for link in links):
@@ -57,13 +57,13 @@ async def link_to_project(tx: Tx, language: Language, records: Iterable[Record],
 
 
 async def feed_turns(tx: Tx, language: Language, turn_ids: Iterable[str], project: Scope, now: Instant) -> None:
-    """Let a project see what was said in it."""
+    """Link turns to their project."""
     found = [await tx.memories.current(project.tenant_id, one) for one in turn_ids if one]
     await link_to_project(tx, language, [record for record in found if record is not None], project, now)
 
 
 async def feed_outcomes(tx: Tx, language: Language, outcomes: Iterable[Outcome], now: Instant) -> None:
-    """Let the projects in which something was said see what became of it."""
+    """Link the facts of turns to the projects in which they were said."""
     for outcome in outcomes:
         project, record = outcome.draft.also, outcome.record
         if project is not None and record is not None and outcome.event != EventType.DELETE:
@@ -80,7 +80,7 @@ _VERSIONS: Final = 10_000
 
 
 def is_inside(link: Scope, scope: Scope | Bounds) -> bool:
-    """Return whether a link belongs to a scope: every field that is set must match; or whether bounds hold it."""
+    """Return whether a link belongs to a scope, or is within bounds."""
     if isinstance(scope, Bounds):
         return scope.holds(link)
     pairs = ((getattr(link, name), getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
@@ -90,7 +90,7 @@ def is_inside(link: Scope, scope: Scope | Bounds) -> bool:
 def partition_links(
     links: Iterable[Link], scopes: Sequence[Scope | Bounds], bounds: Bounds | None = None
 ) -> tuple[list[Link], list[Link]]:
-    """Return the links of these scopes and of whoever owns them, and those of others.
+    """Split links into those of these scopes and their owners, and those of others.
 
     Beyond the bounds all are others'.
     """
@@ -105,7 +105,7 @@ def partition_links(
 
 
 async def claim_shared_memory(tx: Tx, language: Language, record: Record, user_id: str, now: Instant) -> None:
-    """Make a memory that was shared with somebody their own: they said the same themselves."""
+    """Make a shared memory the user's own, because they said the same."""
     links = await tx.links.of(record.tenant_id, record.seq)
     shared = [link for link in links if link.origin == SHARED and link.scope.user_id == user_id]
     if shared and user_id:
@@ -113,14 +113,14 @@ async def claim_shared_memory(tx: Tx, language: Language, record: Record, user_i
 
 
 def as_direct_links(links: Iterable[Link]) -> list[Link]:
-    """Return the links of those who say a thing themselves, which somebody shared with them before."""
+    """Return shared links as direct ones."""
     return [replace(link, origin=DIRECT) if link.origin == SHARED else link for link in links]
 
 
 async def read_owners(
     tx: Tx, found: Iterable[FoundMemory], bounds: Bounds | None, user_id: str | None = None
 ) -> dict[str, str]:
-    """Read whose the memories are that whoever asks did not say: shared with them or with all, or said in a project.
+    """Read the owners of memories that the caller did not say.
 
     Who asks is ``user_id``, or else whoever holds a memory.
     """
@@ -133,7 +133,7 @@ async def read_owners(
 
 
 def owner_named(links: Iterable[Link], user_id: str, bounds: Bounds | None) -> str:
-    """Return whose memory it is that somebody sees without having said it; '' if it is their own, or no person's.
+    """Return the owner of a memory that somebody sees without having said it; '' if it is their own.
 
     Who lies beyond the bounds of the caller is not named.
     """
@@ -146,7 +146,7 @@ def owner_named(links: Iterable[Link], user_id: str, bounds: Bounds | None) -> s
 
 
 def _person_name(user_id: str) -> str:
-    """Return what a person is called who may be known by the key they came with; '' where only the key is known."""
+    """Return the name of an owner; '' if only the key is known."""
     if not user_id.startswith(POOLS):
         return user_id
     name = user_id.removeprefix(POOLS).partition(":")[2]
@@ -154,7 +154,7 @@ def _person_name(user_id: str) -> str:
 
 
 def refuse_shared(links: Iterable[Link], bounds: Bounds | None) -> None:
-    """Raise ``Forbidden`` when somebody beyond the bounds holds a memory, too, and what is wanted would change it.
+    """Raise ``Forbidden`` if somebody outside the bounds shares a memory that is to be changed.
 
     Who they are is not told.
     """
@@ -167,7 +167,7 @@ def refuse_shared(links: Iterable[Link], bounds: Bounds | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A version that takes the place of another for some of its holders: ``holder_links`` become ``moved``."""
+    """A version that replaces another for some of its holders: ``holder_links`` become ``moved``."""
 
     old: Record
     new: Record
@@ -178,7 +178,7 @@ class Replacement:
 
 
 async def replace_for(tx: Tx, language: Language, change: Replacement, now: Instant) -> None:
-    """Put a version in the place of a memory for some of its holders: from now on it is a memory of their own."""
+    """Replace a memory for some of its holders by a separate memory."""
     old, new, links = change.old, change.new, change.moved
     before = await tx.links.of(old.tenant_id, old.seq)
     new.id = await split_memory(tx, language, old, change.holder_links, new.valid_from)
@@ -192,7 +192,7 @@ async def replace_for(tx: Tx, language: Language, change: Replacement, now: Inst
 async def retract_for(
     tx: Tx, language: Language, record: Record, links: Sequence[Link], now: Instant, reason: str | None
 ) -> None:
-    """End a memory for some of its holders: it was true until now, so a look at the past still shows it to them."""
+    """End a memory for some of its holders; ``as_of`` still shows it to them."""
     before = await tx.links.of(record.tenant_id, record.seq)
     own = await split_memory(tx, language, record, links, now)
     await _append_unlink_event(tx, record, before, links, now, reason, own)
@@ -201,7 +201,7 @@ async def retract_for(
 async def unlink_holders(
     tx: Tx, language: Language, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None
 ) -> None:
-    """Take a memory from some of its holders as if they had never had it."""
+    """Remove links of a memory as if these holders had never had it."""
     before = await tx.links.of(record.tenant_id, record.seq)
     for version, others in await _seen_by(tx, record, links):
         if version.seq != record.seq:
@@ -231,7 +231,7 @@ async def _append_unlink_event(
 
 
 async def split_memory(tx: Tx, language: Language, record: Record, links: Sequence[Link], at: Instant) -> str:
-    """Give some holders a memory of their own, ended at a moment; gives its id.
+    """Give some holders a separate memory, ended at a moment; return its id.
 
     It has every version they saw: a look at the past shows what it showed, and to delete it hides all of it.
     """
@@ -251,7 +251,7 @@ async def split_memory(tx: Tx, language: Language, record: Record, links: Sequen
 
 
 async def _seen_by(tx: Tx, record: Record, links: Sequence[Link]) -> list[tuple[Record, list[Link]]]:
-    """Return the versions of a memory that these holders see, oldest first, each with their links to it."""
+    """Return the versions of a memory that these holders see, oldest first, with their links."""
     scopes = {link.scope for link in links}
     same = And((Condition("tenant_id", Op.EQ, record.tenant_id), Condition("id", Op.EQ, record.id)))
     found = await tx.memories.find(same, limit=_VERSIONS, oldest_first=True)

@@ -52,7 +52,7 @@ async def reindex_vectors(runtime: Runtime, progress: Progress | None = None) ->
 
 
 async def fill_missing(runtime: Runtime, progress: Progress | None = None) -> tuple[int, int]:
-    """Embed what has no vector yet; gives how many were looked at and how many failed. An outage is raised."""
+    """Embed what has no vector yet; return how many were looked at and how many failed. An outage is raised."""
     space = await current_space(runtime)
     total = await runtime.ledger.write(lambda tx: _prepare_space(runtime, tx, space))
     done = failed = after = 0

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 class _Unset:
-    """Marks an argument that was not given, where ``None`` means something."""
+    """Marks an argument that was not passed, if ``None`` has a meaning."""
 
     def __repr__(self) -> str:
         return "UNSET"
@@ -78,7 +78,7 @@ UNSET: Final[Any] = _Unset()
 
 @dataclass(slots=True)
 class UpdateRequest:
-    """One call of ``update``; what is not given stays as it is."""
+    """The arguments of ``update``; what is not passed stays as it is."""
 
     memory_id: str
     text: str | None = None
@@ -104,12 +104,12 @@ class Revision:
 
 
 async def update_memory(runtime: Runtime, request: UpdateRequest) -> UpdateResult:
-    """Change a memory; gives it as it is now."""
+    """Change a memory and return it."""
     return await apply_revision(runtime, await runtime.io.compute(partial(check_update, runtime, request)))
 
 
 async def apply_revision(runtime: Runtime, checked: Revision) -> UpdateResult:
-    """Embed and apply one revision; gives the memory as it is now."""
+    """Embed and apply one revision; return the memory."""
     (revision,) = await _prepare_revisions(runtime, [checked])
     if isinstance(revision, MemstoneError):
         raise revision  # an update is all or nothing: the caller still has the text
@@ -165,7 +165,7 @@ def check_update(runtime: Runtime, request: UpdateRequest) -> Revision:
 async def _prepare_revisions(
     runtime: Runtime, checked: Sequence[Revision | MemstoneError]
 ) -> list[Revision | MemstoneError]:
-    """Return revisions with the vectors of their texts; where a text cannot be embedded, the error takes its place."""
+    """Embed the texts of revisions; an error replaces one that cannot be embedded."""
     await runtime.ledger.ensure_room()
     at = [place for place, one in enumerate(checked) if isinstance(one, Revision) and "text" in one.changes]
     prepared = list(checked)
@@ -189,7 +189,7 @@ async def _embed_revisions(runtime: Runtime, revisions: Sequence[Any]) -> Sequen
 
 
 async def revise_memory(runtime: Runtime, tx: Tx, revision: Revision, now: Instant) -> FoundMemory:
-    """Apply a revision to whatever version is current inside this transaction."""
+    """Apply a revision to the current version inside this transaction."""
     old = await under_id(tx.memories.current, runtime.tenant_id, revision.memory_id)
     if old is None:
         raise NotFoundError(f"no memory {revision.memory_id}")
@@ -221,7 +221,7 @@ async def revise_memory(runtime: Runtime, tx: Tx, revision: Revision, now: Insta
 
 
 def next_version(old: Record, changes: Mapping[str, Any], now: Instant) -> Record:
-    """Return the version that follows; birth, origin and everything not named stay."""
+    """Return the next version; everything that is not named stays."""
     began = max(old.valid_from, str(changes.get("occurred_at") or now))
     new = replace(old, seq=0, version=old.version + 1, valid_from=began, valid_to=None, updated_at=now)
     for name, value in changes.items():
@@ -236,12 +236,12 @@ def next_version(old: Record, changes: Mapping[str, Any], now: Instant) -> Recor
 
 
 def _is_named(record: Record) -> bool:
-    """Return whether a caller gave it its key; one that was learned follows from the text."""
+    """Return whether a caller chose the key of a memory."""
     return bool(record.data.get("verbatim") or record.data.get("named"))
 
 
 def dedupe_of(runtime: Runtime, link: Link, record: Record) -> str | None:
-    """Return what makes a memory the same as another one for the holder of a link; None where two may say the same."""
+    """Return the dedupe value of a memory for a link; None if duplicates are allowed."""
     if link.origin == MIRROR:
         return None
     speaker = str(record.data.get("speaker", "")) if record.data.get("verbatim") else ""
@@ -251,7 +251,7 @@ def dedupe_of(runtime: Runtime, link: Link, record: Record) -> str | None:
 
 
 async def refuse_twins(tx: Tx, new: Record, links: Sequence[Link], own: int) -> None:
-    """Raise ``Conflict`` when another memory says what this version would say, in the same scope."""
+    """Raise ``Conflict`` if another memory in the same scope says the same."""
     for link in links:
         holder = await tx.links.holder(new.tenant_id, link.dedupe or "")
         if holder is not None and holder != own:
@@ -284,7 +284,7 @@ def _format_revision_result(found: FoundMemory, revision: Revision) -> UpdateRes
 
 
 def with_event(answer: UpdateResult) -> UpdateResult:
-    """Return an answer that says what happened also where nothing but the memory was changed."""
+    """Return an answer that also says which event it was."""
     return {**answer, "event": answer.get("event", "UPDATE")}
 
 
@@ -300,7 +300,7 @@ _ENDED: Final = tuple(status for status in Status if status not in (Status.DELET
 
 
 async def delete_memory(runtime: Runtime, memory_id: str) -> DeleteResult:
-    """Delete one memory for everybody who is linked to it, as far as the caller reaches."""
+    """Delete one memory for everybody within the caller's bounds."""
     wanted, now = checked_id(memory_id), runtime.now()
     await runtime.ledger.write(lambda tx: _delete_one(runtime, tx, wanted, now))
     return {"id": wanted, "event": "DELETE"}
@@ -318,7 +318,7 @@ async def delete_many(runtime: Runtime, ids: Sequence[str], idempotency_key: str
 
 
 async def delete_all(runtime: Runtime, values: Mapping[str, Any], filters: Filters | None) -> DeleteAllResult:
-    """Delete everything a scope sees, in every layer, by query: no page size can leave something behind."""
+    """Delete everything in a scope, in every layer, with one query."""
     inside, extra = split_scope(await admit_filters(runtime, filters))
     is_open = not inside and all(value is None for value in values.values())
     if is_open and (runtime.bounds is None or runtime.bounds.is_everyone):
@@ -371,7 +371,7 @@ async def _delete_where(tx: Tx, language: Language, where: Where, scope: Scope, 
 async def take_from(
     tx: Tx, language: Language, record: Record, scope: Scope | Bounds, now: Instant, reason: str | None = None
 ) -> Literal["DELETE", "UNLINK"]:
-    """Delete a memory for a scope: its links go, and with the last link the memory; gives the event."""
+    """Delete a memory for a scope; with its last link, the memory itself; return the event."""
     links = await tx.links.of(record.tenant_id, record.seq)
     own = [link for link in links if is_inside(link.scope, scope)]
     if len(own) == len(links):
@@ -385,7 +385,7 @@ async def take_from(
 async def delete_for_everybody(
     tx: Tx, record: Record, links: Sequence[Link], now: Instant, reason: str | None = None
 ) -> None:
-    """Delete a memory for everybody, as a person does: nothing brings it back by itself."""
+    """Delete a memory for everybody, so that it is not learned again."""
     await suppress_memory(tx, record, links, now)
     await end_version(tx, record, Status.DELETED, now)
     await tx.memories.bury(record.tenant_id, record.id)
@@ -394,7 +394,7 @@ async def delete_for_everybody(
 
 
 def _id_in(item: object) -> object:
-    """Return the id in an item of a batch, which may be written as other batches write theirs."""
+    """Return the id in an item of a batch."""
     if isinstance(item, Mapping) and len(item) == 1:
         return as_text(item.get("memory_id", item.get("id")))
     return as_text(item)

@@ -47,7 +47,7 @@ async def set_status(  # noqa: PLR0913 - the change, and what its event tells
     actor: str = "caller",
     job_id: str | None = None,
 ) -> Record:
-    """Make the next version of a current one, with another status; gives it.
+    """Store the next version of a memory with another status, and return it.
 
     ``links`` are those of the record. What was evicted has no vectors to take along: ``restore`` makes them.
     """
@@ -62,14 +62,14 @@ async def set_status(  # noqa: PLR0913 - the change, and what its event tells
 
 
 def next_status(record: Record, status: str, now: Instant) -> Record:
-    """Return the version that follows, the same but for its status."""
+    """Return the next version with another status."""
     began = max(record.valid_from, now)
     version = record.version + 1
     return replace(record, seq=0, version=version, status=str(status), valid_from=began, updated_at=now)
 
 
 async def disable_memory(runtime: Runtime, memory_id: str, reason: str | None) -> StatusResult:
-    """Keep a memory and recall it no more, until it is enabled again."""
+    """Keep a memory but stop recalling it."""
     return await _change_status(runtime, memory_id, Status.DISABLED, (Status.ACTIVE,), EventType.DISABLE, reason)
 
 
@@ -79,7 +79,7 @@ async def enable_memory(runtime: Runtime, memory_id: str, reason: str | None) ->
 
 
 async def quarantine_memory(runtime: Runtime, memory_id: str, reason: str | None) -> StatusResult:
-    """Put a memory aside until somebody has approved it."""
+    """Hold a memory back until somebody approves it."""
     usual = (Status.ACTIVE, Status.DISABLED)
     return await _change_status(
         runtime, memory_id, Status.QUARANTINED, usual, EventType.DISABLE, reason or "quarantined"
@@ -87,13 +87,13 @@ async def quarantine_memory(runtime: Runtime, memory_id: str, reason: str | None
 
 
 async def approve_memory(runtime: Runtime, memory_id: str, reason: str | None) -> StatusResult:
-    """Let a memory out of quarantine."""
+    """Release a memory from quarantine."""
     waiting = (Status.QUARANTINED,)
     return await _change_status(runtime, memory_id, Status.ACTIVE, waiting, EventType.ENABLE, reason or "approved")
 
 
 async def confirm_memory(runtime: Runtime, memory_id: str, reason: str | None) -> StatusResult:
-    """Take the doubt off a memory, as a person who looked at it may; its trust stays what it was."""
+    """Remove the doubt from a memory; its trust does not change."""
     wanted, now, why = checked_id(memory_id), runtime.now(), checked_reason(runtime, reason or "confirmed")
 
     async def work(tx: Tx) -> StatusResult:
@@ -114,7 +114,7 @@ async def confirm_memory(runtime: Runtime, memory_id: str, reason: str | None) -
 
 
 async def reject_memory(runtime: Runtime, memory_id: str, reason: str | None) -> StatusResult:
-    """Delete a memory that is in quarantine; it does not come back by itself."""
+    """Delete a memory in quarantine; it is not learned again."""
     wanted, now, why = checked_id(memory_id), runtime.now(), checked_reason(runtime, reason or "rejected")
 
     async def work(tx: Tx) -> None:
@@ -129,7 +129,7 @@ async def reject_memory(runtime: Runtime, memory_id: str, reason: str | None) ->
 
 
 async def set_visibility(runtime: Runtime, memory_id: str, visibility: VisibilityName) -> VisibilityResult:
-    """Note what a person decided about showing a memory to models, as its next version."""
+    """Store whether models see a memory, as its next version."""
     if visibility not in tuple(Visibility):
         raise InvalidInput(f"unknown visibility {visibility!r}", hint="one of " + ", ".join(Visibility))
     wanted, now = checked_id(memory_id), runtime.now()

@@ -26,7 +26,7 @@ from memstone.model.scope import Scope
 
 
 def redaction_of(policy: Policy) -> RedactPolicy:
-    """Return what a memory does about each kind of secret."""
+    """Return what to do with each kind of secret."""
     return _build_redact_policy(policy.curation.redact)
 
 
@@ -37,13 +37,13 @@ def _build_redact_policy(actions: tuple[tuple[str, str], ...]) -> RedactPolicy:
 
 @lru_cache(maxsize=64)
 def only_masking(policy: RedactPolicy) -> RedactPolicy:
-    """Return the same, where nothing can be refused any more: what would be dropped is masked."""
+    """Return the same, but mask what would be dropped."""
     drops = {str(kind): RedactionAction.MASK for kind in Sensitive if policy.action(kind) is RedactionAction.DROP}
     return replace(policy, **drops) if drops else policy
 
 
 def mask_messages(messages: Sequence[Message], policy: RedactPolicy) -> tuple[list[Message], list[str]]:
-    """Return messages without secrets, and warnings about those that held some; one that is refused is left out."""
+    """Mask secrets in messages, leave out refused ones, and return warnings."""
     remaining: list[Message] = []
     warnings: list[str] = []
     for at, message in enumerate(messages):
@@ -56,13 +56,13 @@ def mask_messages(messages: Sequence[Message], policy: RedactPolicy) -> tuple[li
 
 
 def format_redaction_warning(name: str, found: RedactedText) -> str:
-    """Return what is said about a text that held a secret; never the secret."""
+    """Return the warning about a text that contained a secret, without the secret."""
     what = "was not stored" if found.dropped else "was masked before it was stored"
     return f"{name} {what}: {', '.join(found.found)}"
 
 
 def masked_text(text: str, name: str, policy: RedactPolicy) -> tuple[str, list[str]]:
-    """Return a text without secrets; ``InvalidInput`` when it must not be stored at all."""
+    """Mask secrets in a text; raise ``InvalidInput`` if it must not be stored."""
     found = redact_text(text, policy)
     if found.dropped:
         raise InvalidInput(
@@ -73,7 +73,7 @@ def masked_text(text: str, name: str, policy: RedactPolicy) -> tuple[str, list[s
 
 
 def masked_metadata(metadata: dict[str, Any], policy: RedactPolicy) -> tuple[dict[str, Any], list[str]]:
-    """Return metadata without secrets: a value is masked, never dropped."""
+    """Mask secrets in metadata values."""
     kinds: dict[Sensitive, None] = {}
     mask = only_masking(policy)
 
@@ -87,7 +87,7 @@ def masked_metadata(metadata: dict[str, Any], policy: RedactPolicy) -> tuple[dic
 
 
 def map_json_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return JSON with every text in it changed; names of fields stay."""
+    """Change every text in a JSON value; field names stay."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -130,25 +130,25 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """The words, as they are stored."""
+        """The words as they are stored."""
         return self.message.text
 
     @property
     def occurred_at(self) -> Instant:
-        """When it was said; for words that were stored before, the first time."""
+        """When it was said; for known words, the first time."""
         return self.draft.occurred_at
 
 
 @dataclass(slots=True)
 class StorableMessages:
-    """Messages as they may be kept, and what was taken out of them."""
+    """Cleaned messages, and what was removed from them."""
 
     messages: list[Message]
     warnings: list[str]
 
 
 def clean_messages(messages: Sequence[Message], redaction: RedactPolicy) -> StorableMessages:
-    """Return messages without what Memstone itself injected and without secrets.
+    """Remove Memstone's own blocks and secrets from messages.
 
     One that is nothing but that is left out.
     """
@@ -156,7 +156,7 @@ def clean_messages(messages: Sequence[Message], redaction: RedactPolicy) -> Stor
 
 
 def without_injected(message: Message) -> Message:
-    """Return a message without what Memstone itself showed to whoever wrote it."""
+    """Remove Memstone's own blocks from a message."""
     text, found = _STRIPPER.strip(message.text)
     return replace(message, text=text) if found else message
 
@@ -210,22 +210,22 @@ def turn_of(scope: Scope, message: Message, occurred_at: Instant, at: int, *, da
 
 
 def as_heard(turn: Turn, guard: TextGuard) -> Message:
-    """Return the words that are looked at for facts, without what others than the user want to be kept or done."""
+    """Return the words to learn from, without what others than the user want remembered or done."""
     return guard.blank_suspect_text(turn.message, own=turn.draft.origin == Origin.USER)
 
 
 def taken_from(turn: Turn, origin: str) -> Turn:
-    """Return the same turn as it came from elsewhere, trusted as its origin is, whoever is said to speak in it."""
+    """Return a turn from another system, with the trust of its origin."""
     turn.draft.origin, turn.draft.trust = Origin(origin), TRUST[Origin(origin)]
     return turn
 
 
 def origin_of(turn: Turn) -> dict[str, str]:
-    """Return where a turn comes from, for those who keep it and tell it again; nothing when its role says it."""
+    """Return the origin of a turn; nothing if its role says it."""
     return {} if turn.draft.origin == turn.message.role else {"origin": str(turn.draft.origin)}
 
 
 def turn_dedupe(scope: Scope, speaker: str, text: str, when: Instant | None, repeated: int = 0) -> str:
-    """Return what makes two turns the same: where, who, the words, and when if the caller dates them."""
+    """Return what makes two turns equal: place, speaker, words, and the time if the caller sets it."""
     answer_text = f"turn:{when or ''}:{speaker}" + (f":{repeated}" if repeated else "")
     return dedupe_value(scope, _EVERY_FIELD, speaker=answer_text, key=None, text=text)

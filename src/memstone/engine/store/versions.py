@@ -28,7 +28,7 @@ from memstone.ports.ledger import IndexInfo, Tx
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The vector space new vectors belong to."""
+    """The vector space of new vectors."""
 
     signature: str
     dim: int
@@ -40,13 +40,13 @@ Vectors: TypeAlias = Sequence[tuple[Space, bytes]]
 
 @dataclass(slots=True)
 class NewVersion:
-    """A version that is about to be stored, with its links and vectors."""
+    """A version to be stored, with its links and vectors."""
 
     record: Record
     links: Sequence[Link]
     vectors: Vectors
     named: Named | None = None
-    """Whom and what it speaks of, where that was found out before; else it is looked for."""
+    """Whom and what it mentions, where that was found out before; else it is looked for."""
 
 
 async def insert_version(
@@ -57,9 +57,9 @@ async def insert_version(
 
 
 async def enter_all(tx: Tx, language: Language, entries: Sequence[NewVersion]) -> None:
-    """Store versions of one tenant and index them: one statement for each table.
+    """Store versions of one tenant and index them, with one statement per table.
 
-    ``language`` says which days and names their texts speak of.
+    ``language`` says which days and names their texts mention.
     """
     if not entries:
         return
@@ -91,7 +91,7 @@ async def enter_all(tx: Tx, language: Language, entries: Sequence[NewVersion]) -
 
 
 async def end_version(tx: Tx, record: Record, status: str, at: Instant) -> None:
-    """End a version and take it out of every index; its row and links stay for the history."""
+    """End a version and remove it from every index; its row and links stay for the history."""
     if not await tx.memories.close(record.seq, status, at):
         raise Conflict(f"{record.id} was changed in the meantime", hint="read it again and retry")
     await tx.links.release(record.tenant_id, record.seq)
@@ -104,7 +104,7 @@ async def end_version(tx: Tx, record: Record, status: str, at: Instant) -> None:
 async def supersede_version(
     tx: Tx, language: Language, old: Record, new: Record, links: Sequence[Link], vectors: Vectors
 ) -> None:
-    """Put the next version of a memory in the place of the current one, under the same id.
+    """Replace the current version of a memory by the next one, under the same id.
 
     A version that was not active keeps its status: a look at the past never shows what nobody saw then.
     """
@@ -113,12 +113,12 @@ async def supersede_version(
 
 
 async def add_links(tx: Tx, language: Language, record: Record, links: Sequence[Link], at: Instant) -> None:
-    """Let further links see a version, in the ledger and in every mirror."""
+    """Add links to a version, in the ledger and in every index."""
     await replace_links(tx, language, record, (), links, at)
 
 
 def _clear_repeated_dedupes(links: Sequence[Link]) -> list[Link]:
-    """Return the links, each name held by the first of them: what a user says in several talks is one memory."""
+    """Keep each dedupe value only in its first link, so that a user has a memory only once."""
     seen: set[str] = set()
     remaining: list[Link] = []
     for link in links:
@@ -128,7 +128,7 @@ def _clear_repeated_dedupes(links: Sequence[Link]) -> list[Link]:
 
 
 async def link_to(tx: Tx, language: Language, record: Record, scope: Scope, now: Instant) -> None:
-    """Let whoever repeats a memory in another conversation find it there, too."""
+    """Add a link for another conversation in which a known memory was repeated."""
     links = await tx.links.of(record.tenant_id, record.seq)
     owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
     if record.valid_to is None and owned and not any(_is_seen(one, scope) for one in owned):
@@ -136,20 +136,20 @@ async def link_to(tx: Tx, language: Language, record: Record, scope: Scope, now:
 
 
 def _is_seen(link: Scope, scope: Scope) -> bool:
-    """Return whether whoever looks in a scope sees what is linked so."""
+    """Return whether a link is visible in a scope."""
     pairs = ((getattr(link, name), getattr(scope, name)) for name in ("agent_id", "run_id"))
     return all(not wanted or have == wanted for have, wanted in pairs)
 
 
 async def remove_links(tx: Tx, language: Language, record: Record, links: Sequence[Link]) -> None:
-    """Take links from a version that others still see: it leaves the mirrors for those alone."""
+    """Remove links of a version that others still see, and update the indexes."""
     await replace_links(tx, language, record, links, (), record.updated_at)
 
 
 async def replace_links(
     tx: Tx, language: Language, record: Record, gone: Sequence[Link], new: Sequence[Link], at: Instant
 ) -> None:
-    """Let new links see a version in the place of others, in the ledger and in every mirror."""
+    """Replace links of a version, in the ledger and in every index."""
     tenant = record.tenant_id
     if gone:
         await tx.vectors.touch(tenant, [record.seq])  # first, so that the log names those who lose it
@@ -168,21 +168,21 @@ async def replace_links(
 
 
 async def _update_text_index(tx: Tx, language: Language, record: Record, links: Sequence[Link]) -> None:
-    """Let the full text know who sees a version now."""
+    """Update the full-text index after links have changed."""
     if record.valid_to is None and record.status in INDEXED:
         await tx.text.drop([record.seq])
         await tx.text.put(record.seq, text_doc(record, links, language.dates))
 
 
 async def vectors_of(tx: Tx, record: Record) -> Vectors:
-    """Return the vectors a version has, in every space."""
+    """Return the vectors of a version in every space."""
     spaces = [Space(info.signature, info.dim) for info in await tx.indexes.all(record.tenant_id)]
     found = [(space, await tx.vectors.get(record.tenant_id, record.seq, space.signature)) for space in spaces]
     return [(space, vector) for space, vector in found if vector is not None]
 
 
 async def add_vectors(tx: Tx, tenant_id: str, space: Space, vectors: Sequence[tuple[int, bytes]]) -> None:
-    """Give current versions that were stored without a vector theirs."""
+    """Add vectors to current versions that were stored without."""
     await ensure_space(tx, tenant_id, space)
     await tx.vectors.fill(tenant_id, space.signature, vectors)
     await tx.vectors.touch(tenant_id, [seq for seq, _ in vectors])
@@ -205,13 +205,13 @@ async def ensure_space(tx: Tx, tenant_id: str, space: Space) -> str:
 async def suppress_memory(
     tx: Tx, record: Record, links: Sequence[Link], now: Instant, turn_id: str | None = None
 ) -> None:
-    """Remember that a person deleted this, for the holders of these links, and in which turn they asked for it."""
+    """Remember that a person deleted a memory, and in which turn."""
     for name in await names_of(tx, record, links):
         await tx.suppressions.put(record.tenant_id, name, record.id, now, turn_id)
 
 
 async def lift_suppression(tx: Tx, record: Record, links: Sequence[Link]) -> bool:
-    """Let it come back; gives whether a person had deleted it."""
+    """Allow a memory to be learned again; return whether a person had deleted it."""
     names = await names_of(tx, record, links)
     current = [name for name in names if await tx.suppressions.has(record.tenant_id, name)]
     for name in current:
@@ -220,7 +220,7 @@ async def lift_suppression(tx: Tx, record: Record, links: Sequence[Link]) -> boo
 
 
 async def names_of(tx: Tx, record: Record, links: Sequence[Link]) -> list[str]:
-    """Return by what a memory is or was known to these holders, itself and each that has become part of it."""
+    """Return all dedupe values of a memory, including those of memories merged into it."""
     scopes = {link.scope for link in links}
     names = [link.dedupe for link in links if link.dedupe]
     if record.version > 1:
@@ -233,7 +233,7 @@ async def names_of(tx: Tx, record: Record, links: Sequence[Link]) -> list[str]:
 
 
 async def _read_earlier_dedupes(tx: Tx, tenant_id: str, memory_id: str, scopes: Iterable[Scope]) -> list[str]:
-    """Return the names of a memory that its history tells, also under the id it had before it was split."""
+    """Return dedupe values from the history of a memory, also from before it was split."""
     names: list[str] = []
     left, seen = [memory_id], set[str]()
     while left:
@@ -255,14 +255,14 @@ _UUID: Final = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 def as_text(memory_id: Any) -> Any:
-    """Return an id as Memstone writes it, where it is given as a UUID; anything else as it is."""
+    """Return a UUID in Memstone's form; any other id as it is."""
     from uuid import UUID  # whoever has one has loaded it
 
     return str(memory_id) if isinstance(memory_id, UUID) else memory_id
 
 
 def checked_id(argument: Any, name: str = "memory_id") -> str:
-    """Return an id as callers give it: text, or the UUID that some have of it."""
+    """Check an id, which may be text or a UUID."""
     (what, hint), value = IDS[name], as_text(argument)
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{name} must be the id of {what}, not {value!r}", hint=hint)
@@ -270,16 +270,16 @@ def checked_id(argument: Any, name: str = "memory_id") -> str:
 
 
 def without_nul(value: str, name: str) -> str:
-    """Return the same text, which every database can look for."""
+    """Return a text, or raise if it contains a NUL character, which databases cannot search for."""
     if "\0" in value:
         raise InvalidInput(f"{name} contains a NUL character", hint=_NO_NUL)
     return value
 
 
 async def under_id(look: Callable[[str, str], Awaitable[T]], tenant_id: str, memory_id: str) -> T:
-    """Return what ``look`` finds.
+    """Look up an id as it is given, and then in lower case.
 
-    A UUID in capitals, as some languages write them, is then looked for in our spelling.
+    Some languages write UUIDs in capitals.
     """
     found = await look(tenant_id, without_nul(memory_id, "memory_id"))
     lower = memory_id.lower()

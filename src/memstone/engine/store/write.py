@@ -35,7 +35,7 @@ from memstone.ports.ledger import Tx
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of one draft."""
+    """What happened to one draft."""
 
     event: str
     record: Record | None
@@ -66,7 +66,7 @@ _CLAIMED: Final = frozenset({"NONE", EventType.UPDATE, EventType.REPLACE})
 
 
 def action_of(outcome: Outcome) -> str:
-    """Return what was decided about a fact as the log says it: ``add``, ``replace``, ``retract`` or ``ignore``."""
+    """Return a decision about a fact as the log names it: ``add``, ``replace``, ``retract`` or ``ignore``."""
     return next((word for event, word in ACTIONS.items() if event == outcome.event), "ignore")
 
 
@@ -80,7 +80,7 @@ class PreparedDrafts:
 
 
 async def embed_drafts(runtime: Runtime, drafts: Sequence[Draft]) -> PreparedDrafts:
-    """Embed all drafts, and read whom they name; one that fails is set aside and costs the others nothing."""
+    """Embed all drafts and find their entities; a failing one does not affect the others."""
     await name_drafts(runtime.io, drafts, runtime.language.names)
     if not runtime.embedding.on:
         return PreparedDrafts(list(drafts))
@@ -106,7 +106,7 @@ async def current_space(runtime: Runtime) -> Space:
 
 @dataclass(slots=True)
 class _Commit:
-    """A commit under way: what is new is collected and stored at the end, all of it at once."""
+    """A commit in progress, which collects what is new and stores it at the end."""
 
     tx: Tx
     language: Language
@@ -133,7 +133,7 @@ class _Commit:
 async def commit_drafts(
     runtime: Runtime, tx: Tx, prepared: PreparedDrafts, now: Instant, *, lazy: bool = False
 ) -> list[Outcome]:
-    """Store drafts in an open transaction; what is already known is reported, not stored again.
+    """Store drafts in an open transaction; known ones are reported and not stored again.
 
     With ``lazy`` the caller counts what is known when there is nothing else: see ``repeat_counter``.
     """
@@ -194,7 +194,7 @@ def _has_new_content(known: Record, draft: Draft) -> bool:
 
 
 async def _update_known_memory(commit: _Commit, known: Record, draft: Draft, reason: str) -> Outcome:
-    """Give a memory of the same owner and key the new content; it keeps its id and birth, and merges the metadata."""
+    """Give a memory with the same key the new content; it keeps its id, and metadata are merged."""
     tx, space, now = commit.tx, commit.space, commit.now
     new = replace(
         known,
@@ -229,7 +229,7 @@ async def _update_known_memory(commit: _Commit, known: Record, draft: Draft, rea
 async def count_known_outcomes(
     tx: Tx, language: Language, outcomes: Sequence[Outcome], now: Instant, *, fades: bool
 ) -> None:
-    """Count what was known already: nothing else tells of it later. What was shared is the own of whoever says it.
+    """Count repetitions of known memories, and make shared ones the speaker's own.
 
     Where memories are visible for a while only, saying one again makes it visible again.
     """
@@ -245,14 +245,14 @@ async def count_known_outcomes(
 
 
 async def _claim_shared_memories(tx: Tx, language: Language, outcomes: Sequence[Outcome], now: Instant) -> None:
-    """Let those own what was shared with them who say it themselves, or something else in its place."""
+    """Make shared memories the user's own if the user says the same or replaces them."""
     for one in outcomes:
         if one.record is not None and one.record.valid_to is None and one.event in _CLAIMED:
             await claim_shared_memory(tx, language, one.record, one.draft.scope.user_id, now)
 
 
 async def _note_repeats(tx: Tx, known: Sequence[Outcome]) -> None:
-    """Note on turns which memories they say again: what becomes of those concerns these words, too."""
+    """Note on turns which memories they repeat, because changes to those affect the turn."""
     texts: dict[tuple[str, str], dict[str, str]] = {}
     for one in known:
         turn, record = one.draft.origin_id, one.record
@@ -266,7 +266,7 @@ async def _note_repeats(tx: Tx, known: Sequence[Outcome]) -> None:
 
 
 def _build_retry_signal(outcome: Outcome, now: Instant) -> Signal:
-    """Return what could not be embedded is kept, with all it takes to try again."""
+    """Build the signal for a draft that could not be embedded."""
     draft = outcome.draft
     again = {
         "verbatim": True,

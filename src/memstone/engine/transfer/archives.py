@@ -208,7 +208,7 @@ def _skip_reason(one: zipfile.ZipInfo) -> str:
 
 
 def _file_name(one: zipfile.ZipInfo) -> str:
-    """Return what a member is called, without where it stands."""
+    """Return what a member is called, without where it is."""
     return PurePosixPath(one.filename.replace("\\", "/")).name
 
 

@@ -57,7 +57,7 @@ async def write_backup(runtime: Runtime, path: str | os.PathLike[str], progress:
 
 
 async def rewrite_backups(runtime: Runtime) -> list[Copy]:
-    """Write every backup that the store knows once more, encrypted as the store is now; gives what became of each."""
+    """Write every backup that the store knows once more, encrypted as the store is now; return what became of each."""
     ledger = _require_operator(runtime)
     signer = BackupSigner(await runtime.store_key.find())
     known = await runtime.ledger.read(lambda tx: tx.vault.copies(WHOLE_STORE))
@@ -89,7 +89,7 @@ def _from_thread(runtime: Runtime, progress: Progress | None) -> Progress | None
 async def restore_backup(
     runtime: Runtime, path: str | os.PathLike[str], progress: Progress | None, *, foreign: bool
 ) -> BackupRestore:
-    """Put a backup in the place of everything there is, in one step."""
+    """Put a backup in place of everything there is, in one step."""
     ledger, value, now = _require_operator(runtime), _validate_path(path), runtime.now()
     admission = _Admission(value, BackupSigner(await runtime.store_key.find()), foreign=_validate_flag(foreign))
     live = await runtime.ledger.read(_read_state)
@@ -201,7 +201,7 @@ async def _register_backup(runtime: Runtime, target: Path, now: Instant) -> _Sta
 
 
 async def _record_copies(runtime: Runtime, copies: Sequence[KnownCopy], gone: Path | None) -> None:
-    """Put copies on the list, in the place of one that is gone; a store that cannot be written keeps none."""
+    """Put copies on the list, in place of one that is gone; a store that cannot be written keeps none."""
 
     async def work(tx: Tx) -> None:
         if gone is not None:
@@ -215,7 +215,7 @@ async def _record_copies(runtime: Runtime, copies: Sequence[KnownCopy], gone: Pa
 async def _without_erased(
     runtime: Runtime, ledger: CopyableLedger, target: Path, before: _State, signer: BackupSigner
 ) -> dict[str, Any] | None:
-    """Erase in a new backup who was erased while it was written; gives its manifest then."""
+    """Erase in a new backup who was erased while it was written; return its manifest then."""
     known = {(one.tenant_id, one.id) for one in before.erasures}
     state = await runtime.ledger.read(_read_state)
     late = [one for one in state.erasures if (one.tenant_id, one.id) not in known]
@@ -245,7 +245,7 @@ async def _find_missing_erasures(tx: Tx, erasures: Sequence[ErasureRecord]) -> l
 async def _reapply_erasures(
     tx: Tx, language: Language, erasures: Sequence[ErasureRecord], keys: Mapping[str, bytes], at: Instant
 ) -> list[RemovedRows]:
-    """Erase again; gives what each removed."""
+    """Erase again; return what each removed."""
     removed: list[RemovedRows] = []
     for one in erasures:
         subject = await _identify_subject(tx, one, keys.get(one.tenant_id, b""))

@@ -1,6 +1,6 @@
 """Copy a whole store into another one, table by table and page by page.
 
-The target numbers its rows anew, in the same order. A copy that broke off is run again: what is there must be the
+The target numbers its rows again, in the same order. A copy that broke off is run again: what is there must be the
 beginning of what is to come, and is not copied twice. In the end both are read once more and compared.
 """
 
@@ -59,7 +59,7 @@ class CopyProgress:
 async def copy_store(
     source: Ledger, target: Ledger, tenants: Sequence[str] | None, progress: Progress | None
 ) -> dict[str, Any]:
-    """Copy these tenants, or all there are; gives what was copied, with counts and checksums."""
+    """Copy these tenants, or all there are; return what was copied, with counts and checksums."""
     tables = await _read_common_tables(source, target)
     names = await _resolve_tenants(source, tenants)
     state = CopyProgress(progress)

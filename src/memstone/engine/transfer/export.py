@@ -122,7 +122,7 @@ class Deletion:
 
 
 def _column_types(cls: type, *but: str) -> dict[str, tuple[type, ...]]:
-    """Return the fields of a dataclass that are exported, and what may stand in each."""
+    """Return the fields of a dataclass that are exported, and what may be in each."""
     values = {item.name: str(item.type).partition(" | ") for item in fields(cls) if item.name not in but}
     return {name: _TYPES[kind] + ((type(None),) if or_none else ()) for name, (kind, or_none, _) in values.items()}
 
@@ -385,7 +385,7 @@ async def _deleted_after(tx: Tx, *, tenant_id: str, after: str) -> list[Deletion
 
 
 async def load_export(runtime: Runtime, lines: ExportLines) -> LoadResult:
-    """Put an export back; gives what was restored and what was already there."""
+    """Put an export back; return what was restored and what was already there."""
     rest = IncomingLines(lines)
     if runtime.bounds is not None:
         raise Forbidden(
@@ -425,7 +425,7 @@ def _parse_line(runtime: Runtime, number: int, line: Mapping[str, Any]) -> Read:
 
 
 def _refresh_edited_version(runtime: Runtime, record: Record, links: list[Link], vector: bytes | None) -> Restored:
-    """Return a version, with what follows from its text made anew where somebody has edited that."""
+    """Return a version, with what follows from its text made again where somebody has edited that."""
     fits = text_hash(record.text)
     if record.text and record.hash != fits:  # the words of what was deleted long ago are gone, and so is their hash
         record.hash, record.tokens = fits, estimate_tokens(record.text)
@@ -461,7 +461,7 @@ async def _put_all(tx: Tx, language: Language, *, tenant_id: str, page: Sequence
 
 
 async def _put_entry(tx: Tx, language: Language, tenant_id: str, one: Read) -> tuple[str, bool]:
-    """Put one thing back; gives what it counts as, and whether it was not there."""
+    """Put one thing back; return what it counts as, and whether it was not there."""
     if isinstance(one, Event):
         return "events", await _put_event(tx, one)
     if isinstance(one, Deletion):

@@ -1,7 +1,7 @@
 """Keep a graph database in step with the ledger.
 
 It follows the log that the vector stores follow, too: every change of a version, its links or what it mentions is
-noted there in the same transaction. How far the graph has come stands in the graph, and moves in the transaction that
+noted there in the same transaction. How far the graph has come is in the graph, and moves in the transaction that
 applies a page; so a page that was interrupted was not applied at all, nobody applies one twice, and several processes
 can fill the same graph. A log that does not know the position (the store was restored or reset) and a graph that
 somebody removed are the same case: it is built again from the beginning.

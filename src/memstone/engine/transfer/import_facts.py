@@ -201,7 +201,7 @@ def _dedupe_names(scope: Scope, fields: Sequence[str], speaker: str, text: str) 
 
 
 async def store_facts(into: FactsInto, facts: Sequence[FactToImport]) -> dict[str, Counter[str]]:
-    """Store those that are new and that nobody has deleted here; gives what became of them by layer."""
+    """Store those that are new and that nobody has deleted here; return what became of them by layer."""
     vectors = await _embed_facts(into, facts)
     return await into.runtime.ledger.write(
         partial(_store_new_facts, runtime=into.runtime, facts=facts, vectors=vectors)

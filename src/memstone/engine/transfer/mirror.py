@@ -9,7 +9,7 @@ the index beside the ledger answers. Now and then a point of its own notes in th
 the next process goes on from there.
 
 A store that fails is left alone for half a minute, and the index beside the ledger answers meanwhile. A collection into
-which a write failed is then built anew: nobody knows how much of it arrived, or when.
+which a write failed is then built again: nobody knows how much of it arrived, or when.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class MirroredIndex:
         await self._store.close()
 
     async def clean_up(self, tenant_id: str, signature: str, now: Instant, *, dry_run: bool) -> int:
-        """Remove points that the ledger does not know or that have expired; gives how many there were."""
+        """Remove points that the ledger does not know or that have expired; return how many there were."""
         mirror = await self._current((tenant_id, signature))
         if mirror is None:
             return 0

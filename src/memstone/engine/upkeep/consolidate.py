@@ -255,11 +255,11 @@ async def _merge_pair(tx: Tx, run: Pass, stored: Record, dropped: Record) -> lis
     return own
 
 
-# --- what keeps being spoken of ---------------------------------------------------------------------------------------
+# --- what keeps being mentioned ---------------------------------------------------------------------------------------
 
 
 async def promote_facts(run: Pass) -> None:
-    """Give weight to facts that several recent episodes of the same owner speak of."""
+    """Give weight to facts that several recent episodes of the same owner mention."""
     wanted = any(policy.upkeep.promote_boost > 0 for _, policy in run.policies.groups(run.scope))
     for owner in await _list_owners(run, Layer.EPISODE) if wanted else ():
         policy = run.policies.of(owner).upkeep

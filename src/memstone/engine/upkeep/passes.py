@@ -286,7 +286,7 @@ class Timetable:
         return max(0.0, (self.next_at - runtime.clock.now()).total_seconds())
 
     async def tick(self, runtime: Runtime, *, busy: bool = False) -> ConsolidateResult | None:
-        """Run what is due, if it is time to look and there is nothing better to do; gives what was done."""
+        """Run what is due, if it is time to look and there is nothing better to do; return what was done."""
         if self.seconds(runtime) > 0 or busy:
             return None
         now = runtime.clock.now()
@@ -329,7 +329,7 @@ async def last_run(runtime: Runtime) -> Instant | None:
 
 
 async def consolidate_if_due(runtime: Runtime) -> ConsolidateResult | None:
-    """Consolidate everything if it is due; gives what was done, None when nothing was."""
+    """Consolidate everything if it is due; return what was done, None when nothing was."""
     if not await is_pass_due(runtime):
         return None
     from memstone.engine.upkeep.consolidate import consolidate_scope

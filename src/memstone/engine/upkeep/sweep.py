@@ -134,7 +134,7 @@ class Sweep:
 
 
 async def _sweep_pages(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -> int:
-    """Change those that are wanted and meant, a page at a time; gives how many were looked at."""
+    """Change those that are wanted and meant, a page at a time; return how many were looked at."""
     after = seen = 0
     while seen < most:
         await run.go_on()
@@ -157,7 +157,7 @@ async def _sweep_pages(run: Pass, name: str, swept: Sweep, *, most: int = ALL) -
 
 
 async def _not_always_shown(tx: Tx, run: Pass, records: list[Record]) -> list[Record]:
-    """Return those of some memories that may fade and stand in nobody's profile or narrative."""
+    """Return those of some memories that may fade and are in nobody's profile or narrative."""
     found = []
     for record in records:
         if never_fades(record, run.runtime.language.identity):
@@ -221,7 +221,7 @@ async def _purge_log(run: Pass, log: str, before: Instant) -> int:
 
 
 async def forget_deleted(runtime: Runtime, now: Instant, *, dry_run: bool = False) -> int:
-    """Remove the words of memories that were deleted long enough ago; gives how many memories.
+    """Remove the words of memories that were deleted long enough ago; return how many memories.
 
     That there was something, and what happened to it when, stays; what it said is gone from every version and from the
     history, and can no longer be brought back.

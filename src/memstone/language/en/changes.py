@@ -1,6 +1,6 @@
 """Decide what a statement does to known memories: add, repeat, replace, amend or end.
 
-Something is known only if every word of it stands in a memory and is meant alike. A memory changes only where that is
+Something is known only if every word of it is in a memory and is meant alike. A memory changes only where that is
 sure: the same is denied, it is told to have ended, a person has one of it and it is another now, or the curator that
 has read both is certain. In doubt a statement is added: a wrong change hides what is true, an addition costs a line.
 Nothing is cut out of a memory: either the new statement takes its place as a whole, or its words are put behind it.

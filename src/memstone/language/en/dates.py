@@ -343,7 +343,7 @@ _FOUR_DIGITS: Final = re.compile("[0-9]{4}")
 
 
 def resolve_dates(text: str, said_at: datetime, tz: tzinfo = UTC) -> list[TimeRef]:
-    """Return the times a text speaks of, in order; ``said_at`` without a zone is UTC, days are those of ``tz``."""
+    """Return the times a text mentions, in order; ``said_at`` without a zone is UTC, days are those of ``tz``."""
     return _find_time_refs(text, said_at, tz, looks_back=False)
 
 
@@ -502,7 +502,7 @@ def _find_time_refs(text: str, said_at: datetime, tz: tzinfo, *, looks_back: boo
 
 @cache
 def _telling_words() -> frozenset[str]:
-    """Return the words of which every text that speaks of a time has one."""
+    """Return the words of which every text that mentions a time has one."""
     return frozenset[str]().union(*(known for known, _, _ in date_rules()))
 
 

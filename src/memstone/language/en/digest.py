@@ -1,6 +1,6 @@
 """Digest a session without a model: its most informative sentences, word for word.
 
-Nothing is worded anew, so nothing can be invented. A sentence is telling when it states a fact, decides something,
+Nothing is worded again, so nothing can be invented. A sentence is telling when it states a fact, decides something,
 names somebody, or is about what the session comes back to; those that say something the others do not come first.
 """
 
@@ -100,7 +100,7 @@ def is_to_do(one: Sentence) -> bool:
 
 
 def is_decided(one: Sentence) -> bool:
-    """Return whether a sentence says in so many words that something was decided."""
+    """Return whether a sentence says explicitly that something was decided."""
     return _may_list(one) and _DECIDED.search(expand_contractions(one.text)) is not None
 
 
@@ -116,7 +116,7 @@ def _latest_lines(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(lines))[-MOST:]
 
 
-# --- whom and what a session speaks of --------------------------------------------------------------------------------
+# --- whom and what a session mentions --------------------------------------------------------------------------------
 
 
 MOST_ENTITIES: Final = 24
@@ -189,7 +189,7 @@ def extract_topics(turns: Sequence[Message], sentences: Sequence[Sentence], name
 
 
 class _Topic:
-    """What stands for one noun: the turns that speak of it, how much they tell, and its longest form."""
+    """What stands for one noun: the turns that mention it, how much they tell, and its longest form."""
 
     def __init__(self) -> None:
         self.turns: set[int] = set()
@@ -197,7 +197,7 @@ class _Topic:
         self.label = ""
 
     def add(self, phrase: str, sentence: Sentence) -> None:
-        """Count one more place where it stands."""
+        """Count one more place where it is."""
         self.turns.add(sentence.turn)
         self.best_weight = max(self.best_weight, sentence.weight)
         if phrase.count(" ") > self.label.count(" ") or not self.label:

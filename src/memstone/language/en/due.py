@@ -50,7 +50,7 @@ _USER: Final = frozenset(document_terms("user"))
 def is_done(text: str, later: Iterable[str]) -> bool:
     """Return whether something that was said later says that a thing to do is done, or not to be done any more.
 
-    What was said later may stand in the memory itself, behind its day.
+    What was said later may be in the memory itself, behind its day.
     """
     wanted = _content_terms(AMENDED.sub("", text))
     said_since = [*later, *AMENDED.findall(text)]

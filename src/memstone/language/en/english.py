@@ -19,8 +19,8 @@ from memstone.model.message import Message
 from memstone.model.policy import OwnPattern, OwnSlot, SuggestedSettings
 from memstone.model.query import SpeakerQuestion
 
-# What stands in ``memstone.language.en`` holds hundreds of patterns: compiling them takes longer than all other
-# imports, and most processes need few of them. So every import stands in the method that needs it.
+# What is in ``memstone.language.en`` holds hundreds of patterns: compiling them takes longer than all other
+# imports, and most processes need few of them. So every import is in the method that needs it.
 
 
 _OF_RECALL: Final = ("dates", "entities", "gate.rules", "identity", "relations", "relevance", "prompt_injection")

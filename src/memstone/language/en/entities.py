@@ -81,7 +81,7 @@ def _spot_identifier(match: re.Match[str]) -> NameSpan:
 
 
 def _find_quoted_titles(text: str) -> Iterator[NameSpan]:
-    """Yield what stands in quotes, when it looks like a title or is said to be one; a quoted sentence is no name."""
+    """Yield what is in quotes, when it looks like a title or is said to be one; a quoted sentence is no name."""
     for match in _QUOTED.finditer(text):
         inside = match[match.lastgroup or 0]
         if _is_title(inside) or (_is_short(inside) and _is_called(text, match.start())):
@@ -339,7 +339,7 @@ def normalize_name(name: str) -> str:
 
 
 def find_names(text: str) -> NamedText:
-    """Return the names of a text, each as often as it stands there."""
+    """Return the names of a text, each as often as it is there."""
     text = text[:_LOOKED_AT]
     words = words_of(text)
     found = marked_names(text)

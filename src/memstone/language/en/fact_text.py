@@ -213,7 +213,7 @@ def is_fragment(text: str) -> bool:
 
 
 def is_of_something(text: str) -> bool:
-    """Return whether words speak of something that they do not name: "the policy runs out", "steam page is up"."""
+    """Return whether words mention something that they do not name: "the policy runs out", "steam page is up"."""
     bare = strip_filler(text)
     if not bare or _OWN.search(bare) or _begins_with_verb(expand_contractions(bare)):
         return False
@@ -410,7 +410,7 @@ def _is_adverb(word: str) -> bool:
 
 
 def _reject_first_person(text: str, who: str) -> str:
-    """Return a sentence in which nobody speaks of themselves any more; '' otherwise."""
+    """Return a sentence in which nobody mentions themselves any more; '' otherwise."""
     return "" if _OWN.search(text.replace(who, "")) or len(text) > MAX_CHARS else text
 
 
@@ -462,7 +462,7 @@ _SUPPOSED: Final = re.compile(
 
 
 def trigger_of(text: str) -> str:
-    """Return the category that a clause without contractions names in so many words, or ''."""
+    """Return the category that a clause without contractions names explicitly, or ''."""
     return next((name for name, pattern in (*_TRIGGERS, *_NAMED) if pattern.search(text)), "")
 
 

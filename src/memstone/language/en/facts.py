@@ -150,7 +150,7 @@ def _is_read(text: str, before: str) -> bool:
 
 
 def requests_in(message: str, speaker: str = "") -> list[Candidate]:
-    """Return what a user asks for in so many words: to remember, to forget, how to be answered."""
+    """Return what a user asks for explicitly: to remember, to forget, how to be answered."""
     text = lowercase_all_caps(message[-INPUT_CHARS:])
     who = _speaker_or_user(speaker)
     found = [(one, _parse_request(one, who)) for one in own_prose(text).sentences]
@@ -166,7 +166,7 @@ def _speaker_or_user(speaker: str) -> str:
 
 
 def _parse_request(sentence: Span, who: str) -> UserRequest | None:
-    """Return what a sentence asks for, as it stands ("remember that …") or behind the words that lead to it."""
+    """Return what a sentence asks for, as it is ("remember that …") or behind the words that lead to it."""
     return request_of(expand_contractions(_SPACES.sub(" ", sentence.text)).strip(), who) or request_of(
         _trimmed_plain_text(sentence), who
     )
@@ -234,7 +234,7 @@ class _FactReader:
         return candidates
 
     def _is_unexplained(self, found: Candidate) -> bool:
-        """Return whether it is surely worth remembering and speaks of somebody or something that it does not name."""
+        """Return whether it is surely worth remembering and mentions somebody or something that it does not name."""
         text = self.text[found.start : found.end]
         return found.keep >= CERTAIN and is_context_dependent(Clause(text, text))
 
@@ -394,7 +394,7 @@ class _FactReader:
         )
 
     def _is_of_nobody(self, piece: Piece) -> bool:
-        """Return whether it stands in a long text in which nobody speaks of themselves: an article, a manual."""
+        """Return whether it is in a long text in which nobody mentions themselves: an article, a manual."""
         return not self.is_personal and not _OWN.search(self.text[piece.start : piece.end])
 
     def _clause(self, piece: Piece, sentence: Sequence[Piece], span: Span, *, is_first: bool) -> Clause:
@@ -447,7 +447,7 @@ class _FactReader:
 
 
 def _blank_other_text(text: str, sentences: Sequence[Span]) -> str:
-    """Return the text with nothing but these sentences left in it, each where it stands, without "as I said"."""
+    """Return the text with nothing but these sentences left in it, each where it is, without "as I said"."""
     remaining = ["\n"] * len(text)
     for one in sentences:
         sentence = _REMINDS.sub(lambda found: " " * len(found[0]), text[one.start : one.end], count=1)

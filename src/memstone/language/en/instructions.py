@@ -25,7 +25,7 @@ class Domain:
 
     ``words`` tell it and ``hints`` speak for it; ``keep`` and ``leave`` are what it remembers and what it does not,
     ``categories`` what its facts are sorted into, ``needs`` the protected matters it cannot do without, ``mask``
-    further kinds of data that its users hand over and that a memory does not need.
+    further kinds of data that its users pass and that a memory does not need.
     """
 
     name: str
@@ -179,7 +179,7 @@ def format_instructions(use_case: str, include: Sequence[str], exclude: Sequence
 
 
 def _wanted_matters(use_case: str) -> set[str]:
-    """Return protected matters that a use case speaks of, other than to leave them out."""
+    """Return protected matters that a use case mentions, other than to leave them out."""
     texts = set(query_terms(_LEAVE.sub(" ", use_case)))
     return {name for name, (_, words) in PROTECTED.items() if texts & _term_set(words)}
 

@@ -14,7 +14,7 @@ def _word_set(text: str) -> frozenset[str]:
 
 
 KIN: Final = _word_set(_DATA["kin"])
-"""People who stand in a relation to the speaker."""
+"""People who are in a relation to the speaker."""
 
 
 PETS: Final = _word_set(

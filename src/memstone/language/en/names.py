@@ -57,7 +57,7 @@ def names_in(statement: str, leave_out: Sequence[str] = ()) -> list[str]:
 
 
 def unknown_names(statement: str, text: str, leave_out: Sequence[str] = ()) -> list[str]:
-    """Return the names in a statement that do not stand in what was said, in any form a name may take there.
+    """Return the names in a statement that are not in what was said, in any form a name may take there.
 
     "Postgres" is PostgreSQL, "NYC" New York City, and "last month" may well have been April.
     """
@@ -271,7 +271,7 @@ _WEAK: Final = ("place", "location", "product")
 
 
 class NameSpan(NamedTuple):
-    """A name and where it stands."""
+    """A name and where it is."""
 
     start: int
     end: int
@@ -280,7 +280,7 @@ class NameSpan(NamedTuple):
 
 
 def type_of(name: str, text: str, start: int, end: int) -> str:
-    """Return the type of a name that stands in a text from ``start`` to ``end``."""
+    """Return the type of a name that is in a text from ``start`` to ``end``."""
     folded = name.casefold()
     words = folded.split()
     entity_type = TYPE_OF_LAST.get(words[-1].rstrip(".,")) if len(words) > 1 else None

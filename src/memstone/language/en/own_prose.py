@@ -19,7 +19,7 @@ from memstone.model.fact import Span
 
 _DATA: Final = read_data("en", "own_prose")
 
-# --- where code, marked-up blocks and quotations stand in a message ---------------------------------------------------
+# --- where code, marked-up blocks and quotations are in a message ---------------------------------------------------
 
 
 FENCE_MARKS: Final = ("```", "~~~", "---", "</", '"""')
@@ -243,7 +243,7 @@ def is_english(text: str) -> bool:
 
 
 def has_foreign_words(text: str) -> bool:
-    """Return whether a common word of another language stands in a text, which may be English all the same."""
+    """Return whether a common word of another language is in a text, which may be English all the same."""
     return any(word[0].lower() in _FOREIGN for word in islice(_WORD.finditer(text), _JUDGED_WORDS))
 
 
@@ -253,7 +253,7 @@ def _is_latin(word: str) -> bool:
 
 
 def _own_parts(message: str) -> Iterator[tuple[int, int]]:
-    """Yield stretches outside code fences and before anything that was handed over to work on."""
+    """Yield stretches outside code fences and before anything that was passed to work on."""
     handed = (_HANDED_OVER if ":" in message or "\n" in message else _HANDED_IN_LINE).search(message)
     limit = handed.start() if handed and _much_follows(message, handed.end()) else len(message)
     if (first := speakers_from(message[:limit])) >= 0:
@@ -301,7 +301,7 @@ def _left_out(message: str) -> list[tuple[int, int]]:
 
 
 def _find_program_output(block: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Return where a program's output stands; lines above it in which somebody speaks of themselves were typed."""
+    """Return where a program's output stands; lines above it in which somebody mentions themselves were typed."""
     at = block.start()
     for line in block[0].splitlines(keepends=True):
         if not _IN_PERSON.match(line) or _OUTPUT.search(_INLINE.sub("", line)):
@@ -314,7 +314,7 @@ _INLINE: Final = re.compile(r"`[^`\n]*`")
 _IN_PERSON: Final = re.compile(
     r"(?![\w./-]+[:\]]|\W|\d)(?=[^\n]*?(?<![\w./:])(?:i|i'm|im|i've|my|we|we're|our)[\s,'’])", re.IGNORECASE
 )
-"""A line in which somebody speaks of themselves, without a label, a path or a time before it."""
+"""A line in which somebody mentions themselves, without a label, a path or a time before it."""
 
 
 def _is_speech(message: str, start: int, end: int) -> bool:

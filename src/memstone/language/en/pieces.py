@@ -77,7 +77,7 @@ _JOINTS: Final = frozenset("and but so because cause cuz though although while s
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a message: where it stands, how likely it is worth remembering, what it is, and about whom."""
+    """A part of a message: where it is, how likely it is worth remembering, what it is, and about whom."""
 
     start: int
     end: int

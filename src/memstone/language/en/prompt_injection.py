@@ -2,7 +2,7 @@
 
 An assistant repeats what it has read, and a user pastes what others wrote. Whatever such text says about the user's
 money, credentials or wishes, or tells an assistant to do or to keep, is not the user speaking. Here it is found and
-blanked, letter by letter, so that nobody who looks for facts sees it and every other word stays where it stands. What a
+blanked, letter by letter, so that nobody who looks for facts sees it and every other word stays where it is. What a
 user says in their own words is never looked at: they may order and state what they like.
 """
 
@@ -36,13 +36,13 @@ _SENTENCE_WORDS: Final = 6
 """A quotation of so many words is no name and no title."""
 
 _FEWEST: Final = 4
-"""With fewer words of one's own, a message is what it hands over."""
+"""With fewer words of one's own, a message is what it passes."""
 
 
 def blank_suspect_text(message: Message, *, own: bool) -> Message:
     """Return a message of the same length, without what others try to have remembered or done.
 
-    With ``own`` it is the user who speaks: only what they quote or hand over is looked at. Otherwise all of it is.
+    With ``own`` it is the user who speaks: only what they quote or pass is looked at. Otherwise all of it is.
     """
     spans = handed_over(message.text, titles=True) if own else [(0, len(message.text))]
     answer_text, at = message.text, 0
@@ -77,7 +77,7 @@ def _blank_words(text: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """Return what somebody says in a message themselves, without what they hand over and what they want forgotten.
+    """Return what somebody says in a message themselves, without what they pass and what they want forgotten.
 
     It is '' if that is next to nothing beside the rest.
     """
@@ -109,7 +109,7 @@ def _long_quotes(text: str) -> list[tuple[int, int]]:
 def words_to_show(text: str, *, own: bool) -> str:
     """Return what of a turn a model may be shown unasked; '' if nothing is left.
 
-    With ``own`` the user said it: without what they quote or hand over. Of what others said, and of what came in from
+    With ``own`` the user said it: without what they quote or pass. Of what others said, and of what came in from
     elsewhere, every sentence is left out that wants to be a memory or an order.
     """
     if own:
@@ -154,7 +154,7 @@ _TAKES_OVER: Final = re.compile(
     r"|\b(?:ignorier|missacht|vergiss|ignorez|oubliez|ignora|olvida|ignore|dimentica|esque[cç]a)\w*\b[^.!?\n]{0,50}"
     r"\b(?:anweisung|instruction|consigne|instruccion|istruzion|instru[cç])\w*",
 )
-"""Where one of these stands, somebody tries to speak in the place of others: nothing around it is believed either."""
+"""Where one of these stands, somebody tries to speak in place of others: nothing around it is believed either."""
 
 _ORDERS: Final = re.compile(
     rf"{_LEAD}(?:remember|memori[sz]e|never forget|do not forget|don't forget|keep in mind|bear in mind|make a note)\b"
@@ -212,11 +212,11 @@ _LOOKED_AT: Final = 400
 _CONFUSABLE: Final = str.maketrans("аеорсухіѕԁԛѡӏ", "aeopcyxisdqwl")
 
 _DRAWN_IN: Final = re.compile(r"!\[[^\]\n]{0,100}\]\(\s*(?:https?:|data:|javascript:)")
-"""A picture that is fetched from somewhere tells that somewhere what stands in its address."""
+"""A picture that is fetched from somewhere tells that somewhere what is in its address."""
 
 
 def takes_over(text: str) -> bool:
-    """Return whether a text speaks in the place of whoever gives orders here."""
+    """Return whether a text speaks in place of whoever gives orders here."""
     return any(map(_TAKES_OVER.search, _text_variants(text)))
 
 

@@ -128,7 +128,7 @@ _LONGEST_STEM: Final = max(map(len, _STEMS))
 
 @lru_cache(maxsize=4096)
 def topics_of(lowered: str) -> frozenset[str]:
-    """Return the kinds of things a lower-case text speaks of."""
+    """Return the kinds of things a lower-case text mentions."""
     words = [word.rstrip(".'-").removesuffix("'s") or word for word in _WORD.findall(lowered)]
     found: set[str] = set()
     for at in range(len(words)):

@@ -85,7 +85,7 @@ class DatedText:
         return (tense or (-1 if self.looks_back else 1)) < 0
 
     def has_doubts(self, match: re.Match[str]) -> bool:
-        """Return whether the sentence names a year, which is likely to be meant here too, or speaks of a habit."""
+        """Return whether the sentence names a year, which is likely to be meant here too, or mentions a habit."""
         return any(_YEAR_OR_HABIT.search(part) for part in self._around(match))
 
     def _around(self, match: re.Match[str]) -> tuple[str, str]:

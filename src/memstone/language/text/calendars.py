@@ -1,7 +1,7 @@
 """Days and months in other languages, from ``calendars.toml``.
 
 Without a year nothing in these forms says whether a day lies behind or ahead, because no verb is read: both are meant,
-and whoever asks takes what fits.
+and the caller takes what fits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _YEARS: Final = 9  # enough for a 29th of February
 
 @dataclass(frozen=True, slots=True)
 class NamedTime:
-    """A time that a text names: where it stands in the folded text, and which days it may mean, the past ones first."""
+    """A time that a text names: where it is in the folded text, and which days it may mean, the past ones first."""
 
     start: int
     end: int

@@ -77,7 +77,7 @@ def _telling_words() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether more small words of other languages stand in a text than of English alone."""
+    """Return whether more small words of other languages are in a text than of English alone."""
     foreign, english = _telling_words()
     words = [chunk.casefold() for chunk in _CHUNK.findall(text)]
     return sum(map(foreign.__contains__, words)) > sum(map(english.__contains__, words))

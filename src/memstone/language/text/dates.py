@@ -110,7 +110,7 @@ def _month_words(day: date) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TimeRef:
-    """One time a text speaks of: where its phrase stands, and the first and last day it means, both included.
+    """One time a text mentions: where its phrase stands, and the first and last day it means, both included.
 
     ``relative`` says that the phrase means another time when it is read later, and that its meaning is certain
     enough to be written down.

@@ -78,13 +78,13 @@ _MINUTES: Final = frozenset({0, 15, 30, 45})
 
 
 Resolve: TypeAlias = Callable[[str], Iterable[TimeRef]]
-"""What finds the times that a text speaks of."""
+"""What finds the times that a text mentions."""
 
 
 def unsaid_numbers(
     text: str, sentence: str, now: datetime, resolve: Resolve, near: str = "", *, knows_words: bool = True
 ) -> list[str]:
-    """Return the numbers of a text that stand in nothing that was said and do not follow from it.
+    """Return the numbers of a text that are in nothing that was said and do not follow from it.
 
     ``near`` are the turns that a statement comes from: what is there in digits is what its dates were counted from.
     ``knows_words`` says that what was said is in a language whose words for numbers are known.

@@ -10,7 +10,7 @@ from typing import Final
 from memstone.language.lists import read_data
 from memstone.model.message import asks_alone
 
-# --- whether a message speaks of whoever writes it, in any of the languages listed in ---------------------------------
+# --- whether a message mentions whoever writes it, in any of the languages listed in ---------------------------------
 
 
 _LETTER: Final = r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0963\u0966-\u0dff])"

@@ -98,7 +98,7 @@ def is_denied(text: str) -> bool:
 def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
     """Return whether a statement of the user was said of somebody whom the statement does not mention.
 
-    Who "he" or "her" is may stand ``around`` the clause: where the user speaks of themselves, it may be their dog.
+    Who "he" or "her" is may stand ``around`` the clause: where the user mentions themselves, it may be their dog.
     """
     if not _OF_THE_USER.match(fact):
         return False
@@ -115,7 +115,7 @@ def begins_in_another(fact: str, clause: str, around: str = "") -> bool:
 
 
 def _owns_something(words: Sequence[str]) -> bool:
-    """Return whether something of the user's own is spoken of, and not only somebody near them: "he raised my dose"."""
+    """Return whether something of the user's own is mentioned, and not only somebody near them: "he raised my dose"."""
     behind = (
         words[at + 1 : at + 1 + _NAMED_WITHIN] for at, word in enumerate(words) if word in _FIRST_PERSON_POSSESSIVES
     )
@@ -123,7 +123,7 @@ def _owns_something(words: Sequence[str]) -> bool:
 
 
 def is_of_the_speaker(clause: str) -> bool:
-    """Return whether somebody speaks of themselves, and not of the one they talk to."""
+    """Return whether somebody mentions themselves, and not of the one they talk to."""
     words = {word.lower() for word in _TOKEN.findall(clause.replace("\u2019", "'"))}
     return bool(words & _OWN) and not words & _YOURS
 
@@ -139,7 +139,7 @@ _STOP: Final = re.compile(r"(?<![.!?])[.!?]++(?=\s|\Z)|\n")
 
 
 def blank_spans(text: str, hidden: Sequence[tuple[int, int]]) -> str:
-    """Return a text with blanks in the place of these words, so that all others stand where they stood."""
+    """Return a text with blanks in place of these words, so that all others stand where they stood."""
     for start, end in hidden:
         begin, until = _with_its_joint(text, start, min(end, len(text)))
         if begin < until:

@@ -131,7 +131,7 @@ _NICE: Final = (1, 2, 5, 10)
 
 @dataclass(frozen=True, slots=True)
 class PlotDay:
-    """What happened on a day, and where it stands in the plot."""
+    """What happened on a day, and where it is in the plot."""
 
     day: date
     learned: int

@@ -99,7 +99,7 @@ _DECISIONS: Final[dict[str, tuple[Decision, str]]] = {
 
 @pages.act(f"{PATH}/correct", Verb.ADMIN)
 async def correct_one(visit: Visit) -> Response:
-    """Put better words in the place of a memory, and approve it with them."""
+    """Put better words in place of a memory, and approve it with them."""
     queue, memory_id, text = _read_queue(visit.field("queue")), visit.field("memory"), visit.field("text").strip()
     if not text:
         raise InvalidInput("the text is empty", hint="reject the memory if nothing of it is true")

@@ -378,7 +378,7 @@ class Pages:
 
 
 async def _answer(route: PageRoute, request: Request) -> Response:
-    """Admit, check, and hand over; whatever goes wrong becomes a page."""
+    """Admit, check, and pass; whatever goes wrong becomes a page."""
     visit: Visit | None = None
     try:
         visit = await console_of(request).admit(request)

@@ -241,7 +241,7 @@ class GatewayChat:
     async def _read_continued_pack(self) -> ContextPack | None:
         """Return what is shown with results of tools alone, for an answer that the service has kept: who the user is.
 
-        What belongs to the question stands in what was kept.
+        What belongs to the question is in what was kept.
         """
         named = self.body.get(_CONTINUES)
         if not isinstance(named, str) or not self.dialect.goes_on(self.body):

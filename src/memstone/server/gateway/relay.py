@@ -249,7 +249,7 @@ async def while_there(request: Request, work: Coroutine[Any, Any, Response]) -> 
             leaving = asyncio.ensure_future(_cancel_on_disconnect(request, stay))
             try:
                 return await work
-            finally:  # nothing is waited for from here on: an answer that is there is handed over, or it stays open
+            finally:  # nothing is waited for from here on: an answer that is there is passed on, or it stays open
                 leaving.cancel()
     except TimeoutError:
         if not stay.expired():

@@ -112,7 +112,7 @@ class Rounds:
 
     @property
     def tool_dialect(self) -> ToolDialect:
-        """How the chat speaks of tools."""
+        """How the chat mentions tools."""
         return self.exchange.dialect.tool_dialect
 
     async def next(self) -> httpx2.Response:

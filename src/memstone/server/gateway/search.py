@@ -25,7 +25,7 @@ _UNREADABLE: Final = {"success": False, "error": {"code": "invalid_input", "mess
 
 @cache
 def _search_tool_spec() -> ToolSpec:
-    """Return the tool of the other faces, without what names a user or a session: no model chooses these here."""
+    """Return the tool of the other interfaces, without what names a user or a session: no model chooses these here."""
     return tools_by_name()[NAME].without("user_id", "apiKeyId", "session_id")
 
 

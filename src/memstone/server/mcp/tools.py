@@ -1,7 +1,7 @@
 """The seven MCP tools.
 
 They take the argument names of the gateway's own clients (``apiKeyId``, ``type``, ``sessionId`` …) as well as those of
-this product (``user_id``, ``kind``, ``session_id`` …). Both stand in the schema, and in ``docs/guides/mcp.md``.
+this product (``user_id``, ``kind``, ``session_id`` …). Both are in the schema, and in ``docs/guides/mcp.md``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ async def search_memories(call: ToolUse) -> Json:
     values, owner = call.arguments, await call.owner()
     policy = await call.policy(owner)
     wanted = {**_search_scope(call), "user_id": owner, "limit": values.get("limit", FOUND)}
-    if not policy.retrieval.token_budget:  # no budget, no memory: whoever asks
+    if not policy.retrieval.token_budget:  # no budget, no memory: the caller
         return _cut_to_budget([], 0)
     if "query" not in values:
         found = await _visible_results(call, await call.memory.search("", strategy="recent", **wanted))

@@ -47,7 +47,7 @@ async def read_connections(caller: Caller) -> tuple[dict[str, Any], backends.Pro
 
 
 def runs_it(request: Request, caller: Caller) -> ServiceState:
-    """Go on only for the tenant whose service it is: a process has one embedder, whoever asks."""
+    """Go on only for the tenant whose service it is: a process has one embedder, the caller."""
     state: ServiceState = request.app.state.memstone
     caller.needs_tenant()
     if caller.key.tenant_id != state.settings.tenant:

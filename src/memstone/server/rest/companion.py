@@ -118,7 +118,7 @@ async def clear_all_memories(caller: Admin, wanted: ConfirmBody) -> Any:
 
 
 def _resolve_owner(caller: Reader, user_id: str | None) -> str | None:
-    """Return whose something is: who is named, whom the key stands for, or whom a request means that names nobody."""
+    """Return the owner: the named user, the user of the key, or the one for requests that name nobody."""
     return user_id or caller.bounds.user_id or caller.bounds.unnamed or None
 
 

@@ -93,7 +93,7 @@ def parameter_names(path: str) -> list[str]:
 
 
 def path_type(method: Callable[..., Any], name: str) -> Any:
-    """Return the type of a parameter that stands in the path."""
+    """Return the type of a parameter that is in the path."""
     return int if str(inspect.signature(method).parameters[name].annotation) == "int" else str
 
 

@@ -54,7 +54,7 @@ def _require_rights(caller: Caller, route: VerbRoute, values: dict[str, Any]) ->
 
 
 def _make_endpoint(name: str, route: VerbRoute) -> Callable[..., Any]:
-    """Return a function for a route, whose signature says what it takes."""
+    """Return the function of a route, whose signature lists its parameters."""
 
     async def endpoint(request: Request, caller: Caller, body: BaseModel | None = None, **values: Any) -> Any:
         values |= {} if body is None else {one: getattr(body, one) for one in body.model_fields_set}
@@ -76,7 +76,7 @@ def _make_endpoint(name: str, route: VerbRoute) -> Callable[..., Any]:
 
 
 def _route_parameters(name: str, method: Callable[..., Any], route: VerbRoute) -> list[inspect.Parameter]:
-    """Return what a route takes: in its path, and then in its query or its body."""
+    """Return the parameters of a route: those in its path, then those in its query or body."""
     in_path = parameter_names(route.path)
     found = [_parameter(one, Annotated[path_type(method, one), Path()]) for one in in_path]
     form, is_needed = form_of(name, method, route, leave_out=in_path)

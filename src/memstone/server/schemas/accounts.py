@@ -18,7 +18,7 @@ Password: TypeAlias = Annotated[SecretStr, Field(min_length=1, max_length=1_024)
 
 
 class LoginBody(RequestBody):
-    """Who logs in, and to which tenant: the one that runs the service, if none is named."""
+    """Login and password; ``tenant_id`` if it is not the tenant that runs the service."""
 
     model_config = example_config(login=_LOGIN, password=_SENTENCE)
 
@@ -28,7 +28,7 @@ class LoginBody(RequestBody):
 
 
 class RefreshBody(RequestBody):
-    """The refresh token; it is used up by that."""
+    """The refresh token, which can be used only once."""
 
     model_config = example_config(refresh_token=_SAMPLE)
 
@@ -36,7 +36,7 @@ class RefreshBody(RequestBody):
 
 
 class LogoutBody(RequestBody):
-    """Only here, or everywhere."""
+    """Whether to end only this session or all sessions."""
 
     model_config = example_config(everywhere=False)
 
@@ -44,7 +44,7 @@ class LogoutBody(RequestBody):
 
 
 class PasswordBody(RequestBody):
-    """One's own password, and the one that shall be it."""
+    """Your current password and the new one."""
 
     model_config = example_config(current=_SENTENCE, new="another sentence of mine")
 
@@ -53,7 +53,7 @@ class PasswordBody(RequestBody):
 
 
 class AccountBody(RequestBody):
-    """Somebody who may log in."""
+    """A new account."""
 
     model_config = example_config(login=_LOGIN, password=_SENTENCE, name="Ada", role="editor")
 
@@ -66,7 +66,7 @@ class AccountBody(RequestBody):
 
 
 class AccountChangeBody(RequestBody):
-    """What shall be different; '' takes a name or a bound away, and what is not named stays."""
+    """Changes of an account; '' removes a name or a limit, and what is left out stays."""
 
     model_config = example_config(role="admin", disabled=False)
 
@@ -80,7 +80,7 @@ class AccountChangeBody(RequestBody):
 
 
 class UseCaseBody(RequestBody):
-    """What the memory is for, in plain words."""
+    """The purpose of the memory, in plain words."""
 
     model_config = example_config(use_case="a cooking coach for families")
 

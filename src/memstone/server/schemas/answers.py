@@ -1,4 +1,4 @@
-"""The answers that only the service gives; all others are those of ``Memory``, and stand in ``memstone.results``.
+"""The answers that only the service gives; all others are those of ``Memory``, and are in ``memstone.results``.
 
 They are loaded when the service is asked to describe itself.
 """
@@ -26,13 +26,13 @@ from memstone.results import (
 
 
 class HistoryList(TypedDict):
-    """Everything that happened to a memory, oldest first."""
+    """The history of a memory, oldest first."""
 
     results: list[HistoryEvent]
 
 
 class ResetResult(TypedDict):
-    """Everything was removed; for a dry run, counts of what there is."""
+    """Everything was removed; with ``dry_run``, counts of what exists."""
 
     status: Literal["reset", "cleared", "dry_run"]
     dry_run: NotRequired[Literal[True]]
@@ -40,7 +40,7 @@ class ResetResult(TypedDict):
 
 
 class ConversationResult(TypedDict):
-    """What became of a conversation; ``distillation`` says whether an episode came of it, or why not."""
+    """The result of a conversation; ``distillation`` says whether it became an episode, or why not."""
 
     status: Literal["ok", "pending", "failed", "disabled", "paused"]
     turns_ingested: int
@@ -60,7 +60,7 @@ class KeyList(TypedDict):
 
 
 class KeyRights(TypedDict):
-    """Whose key it is, and what it may do."""
+    """What a key has access to, and its permissions."""
 
     tenant_id: str
     user_id: str | None
@@ -76,7 +76,7 @@ class AccountList(TypedDict):
 
 
 class AccountTokens(TypedDict):
-    """A token to ask with, and one to get the next one with."""
+    """An access token, and a refresh token to get the next one."""
 
     access_token: str
     token_type: str
@@ -100,7 +100,7 @@ class PasswordResult(TypedDict):
 
 
 class CallerInfo(TypedDict):
-    """Who the service takes the caller for; ``account`` is there for people, not for keys."""
+    """Who the caller is; ``account`` is present for people, not for keys."""
 
     kind: Literal["account", "key"]
     tenant_id: str
@@ -116,7 +116,7 @@ class CallerInfo(TypedDict):
 
 
 class ConsoleJob(TypedDict):
-    """Work that goes on in this process, or has ended."""
+    """A job of this process, running or finished."""
 
     id: str
     task: Literal["consolidate", "reindex", "erase", "backup", "import"]
@@ -130,13 +130,13 @@ class ConsoleJob(TypedDict):
 
 
 class ConsoleJobList(TypedDict):
-    """Work that this process does or has done, newest first."""
+    """Jobs of this process, newest first."""
 
     results: list[ConsoleJob]
 
 
 class RequestItem(TypedDict):
-    """One request; never what was said in it."""
+    """One request, without its content."""
 
     at: str
     key_id: str
@@ -163,13 +163,13 @@ class ServiceConfiguration(TypedDict):
 
 
 class UpstreamModel(TypedDict):
-    """A model of an upstream, in the upstream's own words; ``id`` is the name by which it is asked for here."""
+    """A model of an upstream, as the upstream describes it; ``id`` is its name here."""
 
     id: str
 
 
 class ModelList(TypedDict):
-    """The models of every upstream."""
+    """The models of all upstreams."""
 
     object: Literal["list"]
     data: list[UpstreamModel]

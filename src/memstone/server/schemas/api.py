@@ -33,7 +33,7 @@ def camel_config(example: Json | None = None, *, extra: Literal["forbid", "allow
 
 
 class ApiBody(RequestBody):
-    """A body in camelCase; what it does not know is an error."""
+    """A body in camelCase; unknown fields are an error."""
 
     model_config: ClassVar[ConfigDict] = camel_config()
 
@@ -45,7 +45,7 @@ class ApiAnswer(AnswerModel):
 
 
 class EntryBody(ApiBody):
-    """An entry under a key; the same key again is the same entry with other words."""
+    """An entry under a key; the same key again changes the entry."""
 
     model_config = camel_config(
         {"key": "user:city", "content": "Lives in Oslo", "type": "factual", "sessionId": "chat-7"}
@@ -62,7 +62,7 @@ class EntryBody(ApiBody):
 
 
 class EntryChangeBody(ApiBody):
-    """What is different from now on; at least one of them."""
+    """The fields to change; at least one."""
 
     model_config = camel_config({"content": "Lives in Bergen"})
 
@@ -74,7 +74,7 @@ class EntryChangeBody(ApiBody):
 
 
 class Entry(ApiAnswer):
-    """One entry. ``apiKeyId`` is its owner: the id of a key, or of the user that a key stands for."""
+    """One entry. ``apiKeyId`` is its owner: the id of a key, or of a user."""
 
     id: str
     api_key_id: str
@@ -89,14 +89,14 @@ class Entry(ApiAnswer):
 
 
 class EntryCacheStats(ApiAnswer):
-    """How often the vector of a text was at hand, and how often it had to be made."""
+    """How often the vector of a text was cached, and how often it had to be computed."""
 
     hits: int
     misses: int
 
 
 class EntryStats(ApiAnswer):
-    """About all that match, on whichever page; ``hitRate`` is null until an answer was recorded."""
+    """Counts over all entries that match, on all pages; ``hitRate`` is null until an answer was recorded."""
 
     total: int
     by_type: dict[str, int]
@@ -106,7 +106,7 @@ class EntryStats(ApiAnswer):
 
 
 class EntryPage(ApiAnswer):
-    """A page, the last created first."""
+    """A page of entries, newest first."""
 
     data: list[Entry]
     total: int
@@ -131,14 +131,14 @@ class EntryAnswer(ApiAnswer):
 
 
 class EntryChange(ApiAnswer):
-    """The entry as it is now."""
+    """The changed entry."""
 
     success: Literal[True] = True
     memory: Entry
 
 
 class SuccessFlag(ApiAnswer):
-    """It was done."""
+    """The request was carried out."""
 
     success: Literal[True] = True
 
@@ -150,7 +150,7 @@ class EntryNotFound(BaseModel):
 
 
 class EntrySelfTest(ApiAnswer):
-    """Whether an entry can be created, listed and deleted; it was, and nothing of it is left."""
+    """Whether an entry can be created, listed and deleted; the test leaves nothing behind."""
 
     working: bool
     latency_ms: float
@@ -158,7 +158,7 @@ class EntrySelfTest(ApiAnswer):
 
 
 class EntryPreviewBody(ApiBody):
-    """What to look for, and how much of it would be shown."""
+    """A query, and how much of the result would be shown."""
 
     model_config = camel_config({"query": "Where does she live?", "maxTokens": 500, "limit": 5})
 
@@ -173,7 +173,7 @@ class EntryPreviewBody(ApiBody):
 
 
 class EntryPreviewHit(Entry):
-    """A hit, with what speaks for it."""
+    """A hit, and why it was found."""
 
     score: float
     tier: str
@@ -196,7 +196,7 @@ class EntryDegradation(AnswerModel):
 
 
 class EntryResolution(ApiAnswer):
-    """How it was looked for in the end."""
+    """How the search was carried out."""
 
     strategy: str
     embedding: str | None
@@ -216,7 +216,7 @@ class EntryPreviewTotals(ApiAnswer):
 
 
 class EntryPreview(ApiAnswer):
-    """What would be shown, best first. Nothing of it counts as used."""
+    """What would be shown, best first. Nothing counts as used."""
 
     items: list[EntryPreviewHit]
     block: str
@@ -232,19 +232,19 @@ class EngineStatusPart(ApiAnswer):
 
 
 class KeywordStatus(EngineStatusPart):
-    """The search by words."""
+    """Search by words."""
 
     backend: str
 
 
 class ModelStatus(EngineStatusPart):
-    """A model, if there is one."""
+    """A model, if one is configured."""
 
     model: str | None
 
 
 class EmbeddingCacheStatus(ApiAnswer):
-    """How often the vector of a text was at hand."""
+    """How often the vector of a text was cached."""
 
     size: int
     max_size: int
@@ -253,7 +253,7 @@ class EmbeddingCacheStatus(ApiAnswer):
 
 
 class EmbeddingStatus(ModelStatus):
-    """What turns text into vectors; ``destination`` is where texts are sent, ``error`` what is wrong, in a word."""
+    """The embedder; ``destination`` is where texts are sent, ``error`` what is wrong, in one word."""
 
     provider: str | None
     dim: int | None
@@ -263,7 +263,7 @@ class EmbeddingStatus(ModelStatus):
 
 
 class VectorStoreStatus(EngineStatusPart):
-    """Where the vectors are, how many memories wait for one, and whether they are of the embedder that is used."""
+    """Where vectors are, how many memories wait for one, and whether they are those of the current embedder."""
 
     backend: str
     pending: int
@@ -281,7 +281,7 @@ class GraphStoreStatus(EngineStatusPart):
 
 
 class EngineStatus(ApiAnswer):
-    """What the engine is made of."""
+    """The parts of the engine, and their state."""
 
     keyword: KeywordStatus
     embedding: EmbeddingStatus
@@ -293,7 +293,7 @@ class EngineStatus(ApiAnswer):
 
 
 class EmbeddingModel(AnswerModel):
-    """A model that is known by name."""
+    """A known embedding model."""
 
     id: str
     provider: str
@@ -302,7 +302,7 @@ class EmbeddingModel(AnswerModel):
 
 
 class EmbeddingProvider(ApiAnswer):
-    """Somebody who turns text into vectors."""
+    """A provider of embeddings."""
 
     id: str
     available: bool
@@ -313,13 +313,13 @@ class EmbeddingProvider(ApiAnswer):
 
 
 class EmbeddingProviders(ApiAnswer):
-    """Everybody who does."""
+    """All providers of embeddings."""
 
     providers: list[EmbeddingProvider]
 
 
 class EntrySummaryBody(ApiBody):
-    """What is older is shortened; of one owner, or of everybody."""
+    """Which old entries to shorten: those of one owner, or of everybody."""
 
     model_config = camel_config({"olderThanDays": 60, "dryRun": True})
 
@@ -329,7 +329,7 @@ class EntrySummaryBody(ApiBody):
 
 
 class EntrySummary(ApiAnswer):
-    """What was shortened, or would be."""
+    """What was shortened, or would be shortened."""
 
     original_count: int
     summarized_count: int
@@ -339,7 +339,7 @@ class EntrySummary(ApiAnswer):
 
 
 class ReindexBody(ApiBody):
-    """With ``force`` vectors that are there are made anew as well."""
+    """With ``force``, existing vectors are rebuilt as well."""
 
     model_config = camel_config({"force": False})
 
@@ -347,7 +347,7 @@ class ReindexBody(ApiBody):
 
 
 class ReindexState(ApiAnswer):
-    """Whether it goes on in the background now, and how many memories wait for a vector."""
+    """Whether reindexing runs in the background now, and how many memories wait for a vector."""
 
     started: bool
     pending: int

@@ -11,7 +11,7 @@ from memstone.server.schemas.base import AnswerModel, Json
 
 
 class MemorySettings(ApiAnswer):
-    """What holds, in normal form. ``retentionDays`` is null where nothing is hidden by its age."""
+    """The settings that apply. ``retentionDays`` is null if nothing is hidden because of its age."""
 
     enabled: bool
     max_tokens: int
@@ -32,7 +32,7 @@ class MemorySettings(ApiAnswer):
 
 
 class MemorySettingsBody(ApiBody):
-    """Any of them. Numbers are rounded and moved into their range; the backends hold from the next start."""
+    """The settings to change. Numbers are rounded and moved into their range; backends apply from the next start."""
 
     model_config = camel_config({"maxTokens": 1_500, "strategy": "hybrid"})
 
@@ -54,7 +54,7 @@ class MemorySettingsBody(ApiBody):
 
 
 class QdrantSettings(ApiAnswer):
-    """Where Qdrant is; of its key the last four characters."""
+    """Where Qdrant is, and the last four characters of its key."""
 
     enabled: bool
     host: str
@@ -69,7 +69,7 @@ class QdrantSettings(ApiAnswer):
 
 
 class QdrantBody(ApiBody):
-    """Any of them. An empty ``apiKey`` removes it; another host or port removes it too, unless one is given with it."""
+    """The settings to change. An empty ``apiKey`` removes the key; so does another host or port without a new key."""
 
     model_config = camel_config({"enabled": True, "host": "https://xyz.cloud.qdrant.io", "apiKey": "secret"})
 
@@ -91,7 +91,7 @@ class QdrantHealth(ApiAnswer):
 
 
 class QdrantSearchBody(ApiBody):
-    """A try of the store."""
+    """A search to test the store."""
 
     model_config = camel_config({"query": "green tea", "topK": 5})
 
@@ -100,7 +100,7 @@ class QdrantSearchBody(ApiBody):
 
 
 class QdrantHit(AnswerModel):
-    """An entry that was found, in the names of the library."""
+    """An entry that was found, with the field names of the library."""
 
     id: str
     api_key_id: str
@@ -116,7 +116,7 @@ class QdrantHit(AnswerModel):
 
 
 class QdrantHits(ApiAnswer):
-    """What it finds."""
+    """The results of a test search."""
 
     ok: bool
     status: Literal["ok", "not_configured"]
@@ -125,7 +125,7 @@ class QdrantHits(ApiAnswer):
 
 
 class QdrantCleanupBody(ApiBody):
-    """With ``dryRun`` the store stays as it is, and the answer says how many points would be deleted."""
+    """With ``dryRun``, the store stays as it is, and the answer says how many points would be deleted."""
 
     model_config = camel_config({"dryRun": True})
 
@@ -144,6 +144,6 @@ class QdrantCleanup(ApiAnswer):
 
 
 class EmbeddingModels(ApiAnswer):
-    """Models whose vectors Qdrant could hold."""
+    """Models whose vectors can be stored in Qdrant."""
 
     models: list[EmbeddingModel]

@@ -20,7 +20,7 @@ FilterForm: TypeAlias = Json | list[Any]
 
 
 class RequestBody(BaseModel):
-    """A body that a caller sends: what it does not know is an error, never ignored."""
+    """A body of a request; unknown fields are an error."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -31,7 +31,7 @@ def example_config(**example: Any) -> ConfigDict:
 
 
 class ScopedBody(RequestBody):
-    """A body that says whom it is about; the key decides whether it may."""
+    """A body that names whom it is about; the key decides whether that is allowed."""
 
     user_id: Id | None = None
     agent_id: Id | None = None
@@ -42,7 +42,7 @@ class ScopedBody(RequestBody):
 
 
 class AnswerModel(BaseModel):
-    """An answer in a form of its own; more may be added to it without notice."""
+    """An answer; fields may be added later."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="allow")
 

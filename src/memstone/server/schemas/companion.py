@@ -12,7 +12,7 @@ Text = Annotated[str, Field(max_length=1_000_000)]
 
 
 class TurnPair(RequestBody):
-    """What a user said, and what was answered."""
+    """A message of the user, and the answer."""
 
     user: Text
     assistant: Text
@@ -20,7 +20,7 @@ class TurnPair(RequestBody):
 
 
 class ConversationBody(RequestBody):
-    """A whole conversation; ``session_date`` is when turns without a date of their own were said."""
+    """A whole conversation; ``session_date`` is the time of turns without a date."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -45,7 +45,7 @@ class ConversationBody(RequestBody):
 
 
 class OverrideBody(RequestBody):
-    """Something to keep in mind for good, in the user's own words."""
+    """A standing instruction, in the user's own words."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"text": "Call me Al", "user_id": "alice"}]}
@@ -56,7 +56,7 @@ class OverrideBody(RequestBody):
 
 
 class OverridesBody(RequestBody):
-    """All that is to be kept in mind."""
+    """All standing instructions."""
 
     model_config = example_config(texts=["Call me Al", "Answer in metric units"], user_id="alice")
 
@@ -65,7 +65,7 @@ class OverridesBody(RequestBody):
 
 
 class AgentChangeBody(RequestBody):
-    """What to keep of an agent; what is not given stays as it is."""
+    """Fields of an agent to change; what is left out stays as it is."""
 
     model_config = example_config(name="Coach", system_prompt="You are a kind coach.")
 
@@ -76,7 +76,7 @@ class AgentChangeBody(RequestBody):
 
 
 class AgentBody(AgentChangeBody):
-    """An agent; without an id it gets one."""
+    """A new agent; without an id, it gets one."""
 
     model_config = ConfigDict(
         extra="forbid",

@@ -12,7 +12,7 @@ Reason = Annotated[str | None, Field(max_length=1_000)]
 
 
 class ConsoleSearchBody(ScopedBody):
-    """What to look for; nothing is everything, newest first."""
+    """A search for people; without a query, everything, newest first."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -29,7 +29,7 @@ class ConsoleSearchBody(ScopedBody):
 
 
 class ReasonBody(RequestBody):
-    """Why something is done, if anybody wants to say."""
+    """An optional reason."""
 
     model_config = example_config(reason="it is not true any more")
 
@@ -37,7 +37,7 @@ class ReasonBody(RequestBody):
 
 
 class DryRunBody(RequestBody):
-    """Whether to look first: with ``dry_run`` nothing is deleted."""
+    """With ``dry_run``, nothing is deleted."""
 
     model_config = example_config(dry_run=True)
 
@@ -45,13 +45,13 @@ class DryRunBody(RequestBody):
 
 
 class RejectBody(ReasonBody):
-    """Why a memory is not to be, if anybody wants to say."""
+    """An optional reason for rejecting a memory."""
 
     dry_run: bool = False
 
 
 class VersionBody(RequestBody):
-    """Which version comes back; the last one when none is named."""
+    """The version to restore; by default the last one."""
 
     model_config = example_config(version=1)
 
@@ -59,7 +59,7 @@ class VersionBody(RequestBody):
 
 
 class UndoBody(RequestBody):
-    """A change, or everything a job did."""
+    """The change to undo, or a job whose changes to undo."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"event_id": "the id of an event"}]})
 
@@ -68,7 +68,7 @@ class UndoBody(RequestBody):
 
 
 class RollbackBody(ScopedBody):
-    """What to take back: everything by a source, or since a time. Look first (``dry_run``)."""
+    """What to undo: everything by a source, or since a time. ``dry_run`` only shows it."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"source": "facts", "user_id": "alice", "dry_run": True}]}
@@ -91,7 +91,7 @@ class ContextPreviewBody(ScopedBody):
 
 
 class FeedbackBody(ScopedBody):
-    """Whether a memory, or what a receipt names, was of use."""
+    """Whether a memory, or everything in a receipt, was useful."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"useful": True, "receipt_id": "the id of a receipt"}]}
@@ -104,7 +104,7 @@ class FeedbackBody(ScopedBody):
 
 
 class AnswerBody(RequestBody):
-    """What a model answered to a prompt with a context."""
+    """The answer of a model to a prompt with a context."""
 
     model_config = example_config(receipt_id="0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11", answer="You live in Oslo.")
 
@@ -113,7 +113,7 @@ class AnswerBody(RequestBody):
 
 
 class ShareBody(ScopedBody):
-    """Who is to hold a memory."""
+    """Whom to share a memory with."""
 
     model_config = example_config(user_id="bob")
 
@@ -121,13 +121,13 @@ class ShareBody(ScopedBody):
 
 
 class UnshareBody(ShareBody):
-    """Who is to hold a memory no longer."""
+    """Whom to take a memory away from."""
 
     dry_run: bool = False
 
 
 class ReassignBody(RequestBody):
-    """From whom to whom."""
+    """The scope to move, and the scope to move it to."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -147,7 +147,7 @@ class SettingsBody(RequestBody):
 
 
 class PauseBody(ScopedBody):
-    """For whom memory stands still, and until when."""
+    """Whom to pause memory for, and until when."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"user_id": "alice"}]})
 
@@ -155,7 +155,7 @@ class PauseBody(ScopedBody):
 
 
 class ConsolidateBody(ScopedBody):
-    """Whose memory is tidied up; everybody's when nobody is named."""
+    """Whose memories to consolidate; everybody's if nobody is named."""
 
     model_config = example_config(user_id="alice", dry_run=True)
 
@@ -163,7 +163,7 @@ class ConsolidateBody(ScopedBody):
 
 
 class EraseBody(ScopedBody):
-    """What is removed for good. ``confirm`` repeats the id that is named (of several, the first).
+    """What to erase. ``confirm`` repeats the id (if there are several, the first).
 
     With ``dry_run`` the result of the job says how many rows would go, and ``confirm`` is not needed.
     """

@@ -9,7 +9,7 @@ from memstone.server.schemas.base import example_config
 
 
 class KeyBody(BaseModel):
-    """What a new key is for."""
+    """A new key."""
 
     model_config = example_config(name="app of alice", verbs=["read", "write"], user_id="alice")
 
@@ -22,7 +22,7 @@ class KeyBody(BaseModel):
 
 
 class KeyChangeBody(BaseModel):
-    """What shall be different about a key; what is left out stays as it is."""
+    """Changes of a key; what is left out stays as it is."""
 
     model_config = example_config(may_assert_user=True)
 
@@ -32,7 +32,7 @@ class KeyChangeBody(BaseModel):
 
 
 class RotationBody(BaseModel):
-    """How long the old secret is still accepted."""
+    """For how long the old secret is still accepted."""
 
     model_config = example_config(grace_seconds=3_600)
 

@@ -13,7 +13,7 @@ Messages = str | Json | list[str | Json]
 
 
 class AddBody(ScopedBody):
-    """What was said, and how to take it."""
+    """Messages, and how to learn from them."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -35,7 +35,7 @@ class AddBody(ScopedBody):
 
 
 class AddBatchBody(RequestBody):
-    """Up to 1,000 calls at once."""
+    """Up to 1,000 items at once."""
 
     model_config = example_config(items=[{"messages": "I live in Oslo", "user_id": "alice"}])
 
@@ -51,7 +51,7 @@ class UpdateBatchBody(AddBatchBody):
 
 
 class UpdateBody(RequestBody):
-    """What is different from now on."""
+    """The fields to change."""
 
     model_config = example_config(text="User lives in Bergen.")
 
@@ -64,7 +64,7 @@ class UpdateBody(RequestBody):
 
 
 class VisibilityBody(RequestBody):
-    """What a person decides about showing a memory to models."""
+    """Whether models see a memory."""
 
     model_config = example_config(visibility="private")
 
@@ -72,7 +72,7 @@ class VisibilityBody(RequestBody):
 
 
 class IdsBody(RequestBody):
-    """Which ones."""
+    """Ids of memories."""
 
     model_config = example_config(ids=["0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"])
 
@@ -81,7 +81,7 @@ class IdsBody(RequestBody):
 
 
 class SearchBody(ScopedBody):
-    """What to look for, and where."""
+    """A query, and where to search."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -102,13 +102,13 @@ class SearchBody(ScopedBody):
 
 
 class ScopeBody(ScopedBody):
-    """Whom a call is about."""
+    """The user, agent or run that a call is about."""
 
     model_config = example_config(user_id="alice")
 
 
 class EntityBody(ScopedBody):
-    """Whose entities, and which of them."""
+    """Whose entities to list, and which."""
 
     model_config = example_config(user_id="alice", limit=20)
 
@@ -117,7 +117,7 @@ class EntityBody(ScopedBody):
 
 
 class ContextBody(ScopedBody):
-    """The message a model is about to answer."""
+    """The message that a model is about to answer."""
 
     model_config = example_config(query="What should I cook tonight?", user_id="alice", budget=400)
 
@@ -130,7 +130,7 @@ class ContextBody(ScopedBody):
 
 
 class IngestBody(ScopedBody):
-    """What was said, turn by turn."""
+    """A transcript, turn by turn."""
 
     model_config = example_config(user_id="alice", turns=[{"role": "user", "content": "I live in Oslo"}])
 
@@ -142,7 +142,7 @@ class IngestBody(ScopedBody):
 
 
 class ConfirmBody(RequestBody):
-    """An act that cannot be taken back: ``confirm`` is the name of the tenant. A ``dry_run`` needs none."""
+    """An action that cannot be undone: ``confirm`` is the name of the tenant. ``dry_run`` needs none."""
 
     model_config = example_config(confirm="default")
 

@@ -13,7 +13,7 @@ Ids = Annotated[list[Id], Field(max_length=1_000)]
 
 
 class VectorBody(RequestBody):
-    """A vector under an id of the caller's choice."""
+    """A vector under an id that the caller chooses."""
 
     id: Id
     values: Numbers
@@ -40,7 +40,7 @@ class VectorsBody(RequestBody):
 
 
 class VectorQueryBody(RequestBody):
-    """A vector, whose nearest are wanted."""
+    """A vector, to find the most similar ones."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -55,7 +55,7 @@ class VectorQueryBody(RequestBody):
 
 
 class VectorUnlinkBody(RequestBody):
-    """Whom a vector is taken from, and why."""
+    """Whom to take a vector away from, and why."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"userId": "alice", "vectorId": "fact-1"}]}
@@ -68,7 +68,7 @@ class VectorUnlinkBody(RequestBody):
 
 
 class VectorIdsBody(RequestBody):
-    """Which ones."""
+    """Ids of vectors."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["fact-1"]}]})
 
@@ -76,7 +76,7 @@ class VectorIdsBody(RequestBody):
 
 
 class VectorDeleteBody(VectorIdsBody):
-    """Which ones are to be deleted."""
+    """Ids of vectors to delete."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"ids": ["fact-1"], "dryRun": True}]})
 

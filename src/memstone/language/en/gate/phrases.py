@@ -131,7 +131,7 @@ WENT: Final = re.compile(
     r"|(?:what (?:happened|became|came)|any (?:news|updates?))(?: (?:of|on|with|about|from) (?:it|that|this|them))?)"
     r"(?: (?:then|in the end|after all|so far|yet|for (?:me|us)))*\W*$"
 )
-"""Short questions about something that was going on when it was last spoken of: they name nothing themselves."""
+"""Short questions about something that was going on when it was last mentioned: they name nothing themselves."""
 
 OUTCOME: Final = re.compile(
     r"\bhow (?:did|has|have) .{1,60}\b(?:go|gone|been|(?:turn|turned|work|worked) out|(?:end|ended) up)\b"
@@ -270,7 +270,7 @@ _UNQUOTED: Final = re.compile(
 _FRAMES: Final = """translat say writ spell pronounc mean stand refer onym rhyme word opposite plural tense definition etymolog
 difference reply respond answer repeat print output type return echo compose create make invent tell imagine draft
 generat give""".split()
-"""What has to stand in a message for any of these; looking for it is quicker."""
+"""What has to be in a message for any of these; looking for it is quicker."""
 
 _TITLE: Final = re.compile(
     r"(?<=[a-z,] )(?:(?:[A-Z][\w']*|I),? (?:(?:the|of|a|in|is) )*){2,}[A-Z][\w']*"
@@ -336,7 +336,7 @@ def _expand_contraction(found: re.Match[str]) -> str:
 
 
 def own_words(message: str) -> str:
-    """Return a message without what the user only quotes, pastes or hands over."""
+    """Return a message without what the user only quotes, pastes or passes."""
     text = message.strip()
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"

@@ -46,7 +46,7 @@ from memstone.language.lists import read_data
 from memstone.language.models import FOLDER
 from memstone.model.context_gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, GateDecision, Route
 
-# --- questions whose answer depends on who asks, although nothing in them speaks of memory ----------------------------
+# --- questions whose answer depends on who asks, although nothing in them mentions memory ----------------------------
 
 
 _DECIDE: Final = join_alternatives(PERSONAL_VERBS)
@@ -158,7 +158,7 @@ def first_match(message: str, names: Collection[str]) -> GateDecision:
         return GateDecision(Route.NONE, "is about the answer just given")
     decisions = (rule(words, names) for rule in _RULES)
     found = next((one for one in decisions if one), GateDecision(Route.NONE, "nothing in it refers to memory"))
-    # How something went stands in what was said then, and seldom in a fact.
+    # How something went is in what was said then, and seldom in a fact.
     went = found.route is Route.PINNED and phrases.OUTCOME.search(words.low)
     return replace(found, route=Route.EPISODE) if went else found
 
