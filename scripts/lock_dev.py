@@ -33,6 +33,7 @@ EXTRAS: Final = (
     "postgres",
     "redis",
     "server",
+    "tiktoken",
 )
 """What ``make test`` and ``make test-llm`` install beside the core."""
 

@@ -20,6 +20,7 @@ from memstone.engine.store.embedding import Embedding
 from memstone.engine.store.repeat_counter import RepeatCounter
 from memstone.engine.worker_state import WorkerState
 from memstone.language.language import Language
+from memstone.language.text.normal import ESTIMATE, TokenCounter
 from memstone.model.access import Bounds
 from memstone.model.curator import Curator
 from memstone.model.instant import Instant, to_instant
@@ -174,6 +175,9 @@ class Runtime:
     """The model that is configured, where what somebody says may not leave this machine: then ``llm`` is None."""
 
     reranker: Reranker | None = None
+    token_counter: TokenCounter = ESTIMATE
+    """What a text takes of a budget; what is stored beside a memory is always the estimate."""
+
     blocks: BlockCache = field(default_factory=BlockCache)
     worker_state: WorkerState = field(default_factory=WorkerState)
     fences: dict[str, Fence] = field(default_factory=dict)
@@ -253,7 +257,9 @@ class Runtime:
         if self.graph is not None:
             self.graph.watch(tenant_id)
         ledger = self.ledger.of(tenant_id)
-        return replace(self, tenant_id=tenant_id, ledger=ledger, llm=llm, withheld_llm=None, embedding=embedding, at_home=False)
+        return replace(
+            self, tenant_id=tenant_id, ledger=ledger, llm=llm, withheld_llm=None, embedding=embedding, at_home=False
+        )
 
     def now(self) -> Instant:
         """Return the current time as canonical text."""
