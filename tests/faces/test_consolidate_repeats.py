@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from memstone.engine.store.draft import dedupe_value
@@ -14,7 +16,7 @@ _EACH_RUN = ("user_id", "agent_id", "run_id")
 TEA = "User likes green tea."
 
 
-async def learned(face: Face, text: str, run: str, *, user_id: str = "alice", **rest: object) -> str:
+async def learned(face: Face, text: str, run: str, *, user_id: str = "alice", **rest: Any) -> str:
     """Store a fact as it was stored when a conversation only knew itself."""
     scope = Scope("default", user_id, "", run)
     dedupe = dedupe_value(scope, _EACH_RUN, speaker="", key=None, text=text)
