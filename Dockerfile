@@ -15,12 +15,14 @@ RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir dist . \
 FROM python:3.13.14-slim-trixie@sha256:6771159cd4fa5d9bba1258caf0b82e6b73458c694d178ad97c5e925c2d0e1a91
 # A user of its own, and one folder it may write to.
 RUN useradd --system --uid 10001 --user-group --no-create-home memstone \
-    && install --directory --owner=memstone --group=memstone --mode=0700 /data
+    && install --directory --owner=memstone --group=memstone --mode=0700 /data \
+    && install -D --mode=0644 /dev/null /etc/memstone/memstone.toml
 COPY --from=build /opt/memstone /opt/memstone
 ENV PATH="/opt/memstone/bin:$PATH" \
     HOME=/data \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
+    MEMSTONE_CONFIG=/etc/memstone/memstone.toml \
     MEMSTONE_STORE__URL=sqlite:////data/memstone.db \
     MEMSTONE_SERVER__HOST=0.0.0.0 \
     MEMSTONE_SERVER__PORT=8420 \

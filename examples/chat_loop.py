@@ -20,6 +20,7 @@ USER = os.environ.get("USER_ID", "me")
 def main() -> None:
     """Read messages, answer each with what is known, and learn from what was said."""
     model, memory = OpenAI(), Memory()
+    print("Write a message; Ctrl-D ends the chat.", file=sys.stderr)
     chat = [{"role": "system", "content": "You are a helpful assistant."}]
     for line in sys.stdin:
         if not line.strip():

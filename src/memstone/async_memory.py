@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from memstone.api.aio.verbs import AsyncMemoryVerbs
-from memstone.compose import EmbedderLike, LlmLike, RerankerLike, compose_engine
+from memstone.compose import EmbedderLike, LlmLike, RerankerLike, Tokenizer, compose_engine
 from memstone.config import Settings
 from memstone.ports.io import Clock
 
@@ -21,7 +21,8 @@ class AsyncMemory(AsyncMemoryVerbs):
     ``AsyncMemory()`` stores everything in one SQLite file in your home directory and sends nothing anywhere.
     ``config`` is a dictionary or ``Settings``. ``embedder``, ``llm`` and ``reranker`` may be objects or plain functions
     (``list[str] -> 2-d array``, ``list[message] -> str``, ``(query, list[str]) -> scores``), which ``AsyncMemory`` also
-    takes as async functions; ``clock`` returns the current time.
+    takes as async functions; ``clock`` returns the current time. ``tokenizer`` (``str -> int``) says how many tokens a
+    text has; without it, that is a quarter of the characters.
     """
 
     def __init__(
@@ -32,8 +33,17 @@ class AsyncMemory(AsyncMemoryVerbs):
         llm: LlmLike | None = None,
         reranker: RerankerLike | None = None,
         clock: Clock | None = None,
+        tokenizer: Tokenizer | None = None,
     ) -> None:
-        self.engine = compose_engine(config, "asyncio", embedder=embedder, llm=llm, reranker=reranker, clock=clock)
+        self.engine = compose_engine(
+            config,
+            "asyncio",
+            embedder=embedder,
+            llm=llm,
+            reranker=reranker,
+            clock=clock,
+            tokenizer=tokenizer,
+        )
 
     @classmethod
     def from_config(cls, config: Settings | Mapping[str, Any]) -> Self:

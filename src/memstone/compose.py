@@ -15,7 +15,8 @@ from memstone.drive import drive
 from memstone.engine.engine import Engine
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.embedding import Embedding, VectorCache
-from memstone.errors import ConfigError, MissingExtra
+from memstone.errors import ConfigError, MemstoneError, MissingExtra
+from memstone.language.text.normal import ESTIMATE, TokenCounter
 from memstone.ports.graph import GraphMirror
 from memstone.ports.index import VectorIndex, VectorStore
 from memstone.ports.io import Clock, Io
@@ -30,6 +31,7 @@ from memstone.trace import log
 EmbedderLike: TypeAlias = "Embedder | Callable[[list[str]], Any]"
 LlmLike: TypeAlias = "Llm | Callable[[list[dict[str, str]]], str | Awaitable[str]]"
 RerankerLike: TypeAlias = "Reranker | Callable[[str, list[str]], Sequence[float] | Awaitable[Sequence[float]]]"
+Tokenizer: TypeAlias = "Callable[[str], int]"
 
 
 OTHER_OPTIONS: Final = {
@@ -67,6 +69,7 @@ def compose_engine(
     llm: LlmLike | None = None,
     reranker: RerankerLike | None = None,
     clock: Clock | None = None,
+    tokenizer: Tokenizer | None = None,
 ) -> Engine:
     """Build an engine from settings; ports that were passed as objects replace configured ones."""
     settings = Settings.of(config)
@@ -94,8 +97,34 @@ def compose_engine(
         curator=load_adapter("curator", "local")(),
         llm=_build_llm(settings, io, llm),
         reranker=_build_reranker(settings, io, reranker),
+        token_counter=_build_token_counter(settings, tokenizer),
     )
     return Engine(runtime)
+
+
+def _build_token_counter(settings: Settings, tokenizer: Tokenizer | None) -> TokenCounter:
+    """Return what counts tokens: a function that was passed, the one that settings name, or the estimate."""
+    name, _, rest = (settings.context.tokenizer or "").partition(":")
+    if tokenizer is not None:
+        made = tokenizer
+    elif not name:
+        return ESTIMATE
+    elif name == "tiktoken":
+        made = load_adapter("tokenizer", name)(rest or "o200k_base")
+    else:
+        made = load_adapter("tokenizer", f"{name}:{rest}")
+    try:
+        found = made("How many tokens is this?")
+    except MemstoneError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"the tokenizer failed: {error}", hint="it takes a text and returns a number") from error
+    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+        raise ConfigError(
+            f"a tokenizer returns how many tokens a text has, not {found!r}"[:200],
+            hint="for an encoder, pass lambda text: len(encoder.encode(text))",
+        )
+    return TokenCounter(made)
 
 
 def _checked_clock(clock: Clock) -> Clock:

@@ -103,6 +103,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("language", "en"): ("memstone.language.en.english:English", ""),
     ("language", "neutral"): ("memstone.language.neutral:Neutral", ""),
     ("sealing", "aes-gcm"): ("memstone.adapters.store_key:AesGcm", "server"),
+    ("tokenizer", "tiktoken"): ("memstone.adapters.tokenizers:load_tiktoken", "tiktoken"),
     ("clock", "system"): ("memstone.adapters.clock:SystemClock", ""),
     ("chat", "service"): ("memstone.adapters.vendors:find_chat_service", ""),
     ("chat", "services"): ("memstone.adapters.vendors:list_chat_services", ""),

@@ -182,7 +182,8 @@ class ContextSettings(SettingsSection):
 
     ``gate`` decides whether memory helps at all: ``always`` (``off`` is another name for it), ``heuristic`` (rules) or
     ``llm`` (rules, and a language model where they find nothing). ``scope`` is how far a chat looks: in its
-    ``session``, at all of the ``owner``'s, or with ``global`` also at what is everybody's.
+    ``session``, at all of the ``owner``'s, or with ``global`` also at what is everybody's. ``tokenizer`` counts the
+    tokens: ``tiktoken:<encoding>``, or ``package.module:function`` of your own.
     """
 
     budget: int | None = Field(default=None, ge=0, le=16_000)
@@ -206,10 +207,12 @@ class ContextSettings(SettingsSection):
     receipt_days: int | None = Field(default=None, ge=0, le=36_500)
     turn_min_score: float | None = Field(default=None, ge=0, le=1)
     min_scores: dict[str, float] | None = None
+    tokenizer: str | None = Field(default=None, pattern=r"^(tiktoken|[\w.]+:\w+|tiktoken:[\w.-]+)$", max_length=200)
 
     def over(self, preset: RetrievalPolicy) -> RetrievalPolicy:
         """Return the values of a preset with what is set here in their place."""
         named = _explicit_values(self)
+        named.pop("tokenizer", None)  # it belongs to the process
         if "budget" in named:
             named["token_budget"] = named.pop("budget")
         if "min_scores" in named:

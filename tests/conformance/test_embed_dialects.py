@@ -17,6 +17,7 @@ from memstone.testing.modes import MODES, run
 from memstone.testing.wire import WireReply, WireServer, raw_vector
 from memstone.testing.wire_embed import DIMENSION, EMBED_MODEL, QUERY
 from tests.conformance.chat_dialects import status_of
+from tests.conformance.cut_short import CutShort
 from tests.conformance.embed_dialects import EMBED_DIALECTS, EmbedDialect
 
 both = pytest.mark.parametrize("mode", MODES)
@@ -60,6 +61,17 @@ def test_the_official_client_sees_refusals(dialect: EmbedDialect, key: str, stat
         dialect.official(f"{server.url}{dialect.path}", TEXTS, key, EMBED_MODEL)
     response = getattr(caught.value, "response", None)
     assert (status_of(caught.value) or getattr(response, "status_code", None)) in statuses
+
+
+@every
+@pytest.mark.req("C-41", "C-53")
+@pytest.mark.parametrize("reply", [WireReply(500, json={"error": {"message": "down", "code": 500}}), None])
+def test_the_official_client_sees_a_service_that_fails(dialect: EmbedDialect, reply: WireReply | None) -> None:
+    failed = reply or WireReply(chunks=CutShort())
+    with WireServer(dialect.fake(*[failed] * 9)) as server, pytest.raises(Exception) as caught:  # noqa: PT011 - each its own
+        dialect.official(f"{server.url}{dialect.path}", ["tea"], "sk-test-4711", EMBED_MODEL)
+    response = getattr(caught.value, "response", None)
+    assert (status_of(caught.value) or getattr(response, "status_code", None)) in ((500,) if reply else (None, 200))
 
 
 # --- ours -------------------------------------------------------------------------------------------------------------
@@ -134,7 +146,8 @@ def test_passing_failures_are_tried_again(mode: str, dialect: EmbedDialect) -> N
     with WireServer(dialect.fake(busy, WireReply(500))) as server:
         assert run(mode, embed(dialect, server, TEXTS), naps=naps).shape == (3, DIMENSION)
     assert [7 <= naps[0] <= 8.4, 2 <= naps[1] <= 2.4, len(naps)] == [True, True, 2]
-    for reply, error in ((busy, RateLimited), (WireReply(hang_up=True), BackendUnavailable)):
+    cut = WireReply(chunks=CutShort())
+    for reply, error in ((busy, RateLimited), (WireReply(hang_up=True), BackendUnavailable), (cut, BackendUnavailable)):
         with WireServer(dialect.fake(reply)) as server, pytest.raises(error):
             run(mode, embed(dialect, server, TEXTS, retries=0))
     with WireServer(dialect.fake(WireReply(delay=600))) as server, pytest.raises(BackendTimeout):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from memstone.testing.modes import MODES, run
 from memstone.testing.wire import KEY, WireReply, WireServer
 from memstone.testing.wire_chat import WireAnswer
 from tests.conformance.chat_dialects import DIALECTS, Asked, Dialect, status_of
+from tests.conformance.cut_short import CutShort
 
 both = pytest.mark.parametrize("mode", MODES)
 every = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
@@ -57,14 +58,6 @@ ROUND_TRIPS = [
         id="tool",
     ),
 ]
-
-
-class CutShort:
-    """The beginning of a body, after which the connection ends."""
-
-    def __iter__(self) -> Iterator[bytes]:
-        yield b'{"choices": [{"mess'
-        raise ConnectionError("the server is gone")
 
 
 def generate(

@@ -27,7 +27,8 @@ from memstone.testing.modes import MODES, run
 from memstone.testing.wire import WireReply, WireRequest, WireServer
 from memstone.testing.wire_chat import WireAnswer
 from tests.conformance.chat_dialects import DIALECTS, Asked, Dialect, status_of
-from tests.conformance.test_llm_dialects import BY_SCHEMA, PLAIN, ROUND_TRIPS, WITH_TOOL, WORDS, CutShort, without_form
+from tests.conformance.cut_short import CutShort
+from tests.conformance.test_llm_dialects import BY_SCHEMA, PLAIN, ROUND_TRIPS, WITH_TOOL, WORDS, without_form
 
 both = pytest.mark.parametrize("mode", MODES)
 every = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)

@@ -15,6 +15,7 @@ import pytest
 
 from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
+from memstone.adapters.partition_cache import Name
 from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.adapters.vectors.local import LocalVectors, LocalVectorsConfig
 from memstone.drive import drive
@@ -22,6 +23,7 @@ from memstone.model.query import VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.index import DenseHit
 from memstone.ports.io import Io
+from memstone.ports.ledger import Tx, VectorRow
 from memstone.testing.modes import MODES, run
 from tests.conformance.vector_world import ALICE, BOB, DIM, SPACE, World, near
 
@@ -236,6 +238,42 @@ def test_the_least_recently_used_users_are_let_go_when_memory_is_short() -> None
         assert [name[1] for name in index._partition_cache.partitions] == ["user4", "user0", "user5"]
         for user in users:
             await world.agrees(index, near(world, 50, user))
+
+    run("blocking", scenario)
+
+
+@pytest.mark.req("D-23")
+@held_as
+def test_a_search_holds_one_users_rows_and_what_is_added_joins_them(quant: Literal["int8"] | None) -> None:
+    async def scenario(io: Io) -> None:
+        world = await World.open(io)
+        index = local(world, io, quant)
+        cache = index._partition_cache
+        read = list[tuple[str, bool, int]]()
+        load = cache._load
+
+        async def counted(tx: Tx, name: Name, since: int | None) -> list[VectorRow]:
+            rows = await load(tx, name, since)
+            read.append((name[1], since is None, len(rows)))
+            return rows
+
+        cache._load = counted
+        for _ in range(300):
+            await world.add(BOB)
+        for _ in range(40):
+            await world.add(ALICE)
+        await world.agrees(index, near(world, 5, ALICE))
+        assert read == [("alice", True, 40)], "the others' rows are neither read nor compared"
+        (partition,) = cache.partitions.values()
+        assert partition.rows == 40
+
+        for _ in range(20):
+            await world.add(BOB)
+            await world.add(ALICE)
+        await world.agrees(index, near(world, 5, ALICE))
+        assert read[1:] == [("alice", False, 20)], "only what is new is read"
+        (grown,) = cache.partitions.values()
+        assert (grown.rows, grown.block is partition.block) == (60, True)
 
     run("blocking", scenario)
 

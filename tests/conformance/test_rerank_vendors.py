@@ -23,6 +23,7 @@ from memstone.ports.io import Io
 from memstone.testing.modes import MODES, run
 from memstone.testing.wire import KEY, WIRE_RERANK_KEY, Handler, WireReply, WireServer, fake_cohere, fake_jina
 from memstone.testing.wire_embed import EMBED_MODEL, FakeVoyageRerank
+from tests.conformance.cut_short import CutShort
 
 both = pytest.mark.parametrize("mode", MODES)
 
@@ -96,9 +97,10 @@ def test_failures_are_typed(mode: str, vendor: Vendor) -> None:
     with WireServer(vendor.fake()) as server:
         with pytest.raises(AuthenticationFailed):
             run(mode, vendor.asked(server, TEXTS, api_key="wrong"))
-        server.script(WireReply(503))
-        with pytest.raises(BackendUnavailable):
-            run(mode, vendor.asked(server, TEXTS))
+        for failed in (WireReply(503), WireReply(500), WireReply(chunks=CutShort()), WireReply(hang_up=True)):
+            server.script(failed)
+            with pytest.raises(BackendUnavailable):
+                run(mode, vendor.asked(server, TEXTS))
         server.script(WireReply(json={"hello": "world"}))
         with pytest.raises(BackendError):
             run(mode, vendor.asked(server, TEXTS))

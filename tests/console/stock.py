@@ -64,6 +64,20 @@ TALKS: Final[tuple[tuple[int, str, str, str, tuple[str, ...]], ...]] = (
         "I play the cello in a student orchestra.",
     )),
 )  # fmt: skip
+ENDED: Final = {
+    "kyoto": (
+        "We want to see the cherry blossoms in Kyoto in April.",
+        "Mia and I decided to travel by night train to Tokyo first, then two weeks in Kyoto.",
+        "Please remind me to book the ryokan before Christmas.",
+    ),
+    "flat": (
+        "The new flat has a small terrace, and I'd like to grow tomatoes.",
+        "I decided to buy two raised beds.",
+        "I still have to measure the terrace.",
+    ),
+}
+"""Sessions that came to an end: each has a digest."""
+
 ASKED: Final = (
     (15, "alice", "Where should we eat tonight?"),
     (14, "alice", "Book a flight to my sister, please."),
@@ -121,6 +135,19 @@ def _tend(memory: Memory) -> None:
             memory.review.disable(memory_id, "not relevant")
         if "Tomasz" in text:
             memory.review.quarantine(memory_id, "who said so?")
+    memory.settings.set({"write.digest": True})
+    for session, texts in ENDED.items():
+        turns = [{"role": "user", "content": text} for text in texts]
+        memory.sessions.ingest(turns, user_id="alice", agent_id="concierge", run_id=session)
+    memory.agents.save(
+        "concierge", name="Concierge", model="small", system_prompt="You plan trips and dinners. Be brief and warm."
+    )
+    memory.admin.keys.create("alice's phone", user_id="alice", verbs=["read"])
+    memory.admin.keys.create("shop backend", verbs=["read", "write"])
+    memory.admin.accounts.create("nora@example.com", "correct horse battery", name="Nora Vik", role="admin")
+    for text, user in (("Ben works at Umicore.", "ben"), ("Chiara was born in 1989.", "chiara")):
+        held = memory.add(text, user_id=user, infer=False)["results"][0]["id"]
+        memory.review.quarantine(held, "imported, and not yet looked at")
     memory.add(
         "Prefers trains to planes below 800 km",
         user_id="alice",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.console.axe import FILE
 from tests.console.browser import DESKTOP, PHONE, Chromium, Site, open_site
 from tests.console.stock import fill_store
 
@@ -43,8 +44,7 @@ def check_all(site: Site, axe: str, options: dict[str, Any]) -> list[str]:
 
 
 def test_a_checker_finds_nothing_serious_on_any_page(tmp_path: Path, chromium: Chromium) -> None:
-    package = pytest.importorskip("axe_playwright_python", reason="pip install axe-playwright-python")
-    axe = next(Path(package.__path__[0]).rglob("axe.min.js")).read_text("utf-8")
+    axe = FILE.read_text("utf-8")
     with open_site(tmp_path, chromium) as site:
         fill_store(site.config)
         wrong = [

@@ -81,9 +81,9 @@ class Scene:
             "confirm": "erase", "visibility": "private", "useful": "no", "version": "1", "tag": "x", "to": "bob",
             "event": self.event_id, "key": self.key_id, "account": self.account_id, "wanted": "disable",
             "verb": "admin", "decision": "reject", "name": "context.budget", "value": "7", "subject": "alice",
-            "kind": "user", "into": "bob", "agent": "ibis-agent", "really": "yes", "role": "admin",
-            "message": "I live in Rome.", "status": "disabled", "reason": "because", "enabled": "", "who": "alice",
-            "reach": "user",
+            "kind": "user",
+            "into": "bob", "agent": "ibis-agent", "really": "yes", "role": "admin", "message": "I live in Rome.",
+            "status": "disabled", "reason": "because", "enabled": "", "who": "alice", "reach": "user",
         }  # fmt: skip
 
     def everything(self) -> str:
@@ -188,7 +188,7 @@ def all_routes() -> list[Asked]:
         if method != "HEAD"
     ]
     assert {one.path for one in found if one.verb is None} == FOR_EVERYBODY, "say here who may see it"
-    assert len(found) == len(set(found)) >= len(declared)
+    assert len(found) == len(set(found)) == len(declared) + 6
     return found
 
 

@@ -383,3 +383,42 @@ def test_nothing_is_added_while_memory_is_paused_and_the_page_says_so(house: Hou
 def test_nothing_is_said_to_be_erased_that_was_not_there(house: House, operator: Guest) -> None:
     gone = "00000000-0000-7000-8000-000000000000"
     assert operator.submit(f"/console/memories/{gone}/erase", confirm="erase").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ("storage_full", "Free some space on the server"),
+        ("storage_busy", "Wait until a backup"),
+        ("storage_error", "write to its file and folder"),
+    ],
+)
+def test_every_page_says_what_to_do_while_the_store_is_read_only(
+    house: House, operator: Guest, monkeypatch: pytest.MonkeyPatch, reason: str, advice: str
+) -> None:
+    person = house.guest(user_id="alice")
+
+    async def fails() -> str:
+        return reason
+
+    monkeypatch.setattr(house.world.app.state.memstone.writable, "reason", fails)
+    for path in ("/", "/console/memories", "/console/profile?user=alice", "/console/activity", "/console/settings"):
+        assert advice in operator.see(path)
+        assert advice not in person.see(path.split("?")[0])
+        assert "Tell whoever runs this service" in person.see(path.split("?")[0])
+    monkeypatch.undo()
+    assert "nothing is learned or changed" not in operator.see("/")
+
+
+def test_the_overview_does_not_look_at_every_memory_to_say_how_memory_is(
+    house: House, operator: Guest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.add("Likes tea")
+
+    async def fails(_: object) -> int:
+        raise AssertionError
+
+    monkeypatch.setattr("memstone.engine.status.pending_vectors", fails)
+    page = operator.see("/")
+    assert "Embeddings" in page
+    assert "bow-v1" in page

@@ -202,6 +202,7 @@ def test_the_slash_key_goes_to_the_search(site: Site) -> None:
         page.locator("#results mark").wait_for()
 
 
+@anywhere
 def test_a_search_by_meaning_says_why(site: Site) -> None:
     site.add("I live in Oslo")
     with site.signed_in() as page:
@@ -243,6 +244,7 @@ def test_many_are_tagged_and_found_by_the_tag(site: Site) -> None:
         assert listed(page, 1) == ["Fact 1"]
 
 
+@anywhere
 def test_a_memory_is_moved_to_somebody_else(site: Site) -> None:
     site.add("Fact 1")
     with site.signed_in() as page:
@@ -255,6 +257,7 @@ def test_a_memory_is_moved_to_somebody_else(site: Site) -> None:
     assert (site.texts(), site.texts("bob")) == ([], ["Fact 1"])
 
 
+@anywhere
 def test_deleted_memories_are_found_and_restored(site: Site) -> None:
     own = site.add("Fact 1")
     with site.memory() as memory:
@@ -343,6 +346,7 @@ def test_a_change_is_undone_from_the_history(site: Site) -> None:
     assert site.texts() == ["I live in Oslo"]
 
 
+@anywhere
 def test_an_earlier_version_comes_back(site: Site) -> None:
     own = site.add("one")
     with site.memory() as memory:

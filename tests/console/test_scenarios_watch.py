@@ -267,6 +267,7 @@ def test_two_people_are_merged_after_a_question(site: Site) -> None:
 
 
 @system
+@anywhere
 def test_an_agent_gets_a_name_and_instructions(site: Site) -> None:
     fill_everything(site)
     with site.signed_in() as page:
@@ -477,6 +478,7 @@ def test_a_file_is_looked_at_and_imported_and_its_facts_are_reviewed(site: Site,
 
 
 @system
+@anywhere
 def test_everything_is_exported_as_a_file(site: Site) -> None:
     site.add("I like tea")
     with site.signed_in() as page:
@@ -487,6 +489,7 @@ def test_everything_is_exported_as_a_file(site: Site) -> None:
 
 
 @system
+@anywhere
 def test_a_person_is_erased_with_a_report(site: Site) -> None:
     site.add("The word is swordfish")
     with site.signed_in() as page:

@@ -26,7 +26,7 @@ CONNECTIONS = f"{PAGE}/connections"
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.req("O-94")
+@pytest.mark.req("O-94", "X-2.1")
 def test_memory_is_switched_off_beside_what_it_costs(house: House, operator: Guest) -> None:
     assert "It adds at most <strong>1,400 tokens" in operator.see(PAGE)
     house.add("I live in Oslo", infer=True)
@@ -335,3 +335,30 @@ def test_a_port_that_is_none_is_explained(operator: Guest, port: str) -> None:
     answer = operator.submit("/console/settings/connections/store", enabled="on", host="localhost", port=port)
     assert answer.status_code == 400
     assert "What to do" in answer.text
+
+
+@pytest.mark.req("S-66.1")
+def test_everything_is_removed_after_the_word_and_whoever_did_it_stays_signed_in(
+    house: House, operator: Guest, tmp_path: Path
+) -> None:
+    house.add("The word is swordfish")
+    house.run(house.memory.acting_for("acme").add, "We like coffee", user_id="carol", infer=False)
+    operator.see(DATA)
+    everything = {"kind": "everything", "subject": "everything"}
+    trial = finish(house, operator, operator.submit(f"{DATA}/erase", **everything, trial="on"))
+    assert "Nothing was removed: this was a trial" in trial
+    assert "1 memory (0 of them turns)" in trial
+    assert operator.submit(f"{DATA}/erase", **everything).status_code == 400
+    assert operator.submit(f"{DATA}/erase", kind="everything", subject="alice", confirm="alice").status_code == 400
+    assert len(house.run(house.memory.get_all, user_id="alice")["results"]) == 1
+    done = finish(house, operator, operator.submit(f"{DATA}/erase", **everything, confirm="everything"))
+    assert "All memories are gone" in done
+    assert house.run(house.memory.get_all, user_id="alice")["results"] == []
+    assert len(house.run(house.memory.acting_for("acme").get_all, user_id="carol")["results"]) == 1
+
+
+@pytest.mark.req("S-66.1")
+def test_the_size_of_the_store_is_told_to_whoever_runs_it(tmp_path: Path) -> None:
+    with open_house({**CONFIG, "store": {"url": f"sqlite:///{tmp_path / 'memory.db'}"}}) as house:
+        assert re.search(r"the store has [\d.]+ [kM]B", house.guest().see(DATA))
+        assert "the store has" not in house.guest("acme").see(DATA)

@@ -85,6 +85,20 @@ def test_the_dialect_of_anthropic_gets_its_key_and_the_memory_apart(cli: Cli, up
     assert [one["role"] for one in stand_in.seen[0]["messages"]] == ["user"]
 
 
+def test_an_upstream_that_does_not_stream_is_heard_too(cli: Cli, upstream: tuple[Upstream, str]) -> None:
+    stand_in, url = upstream
+    stand_in.streams = False
+    cli.environ("ANTHROPIC_API_KEY", "sk-ant-1")
+    for named in (url, f"anthropic={url}"):
+        ran = cli("chat", "--upstream", named, "--model", "m", stdin=b"Hello\n")
+        assert (ran.code, "ai> Noted." in ran.out.replace("  ", " ")) == (0, True), named
+    stand_in.reply = ""
+    assert "the model said nothing" in cli("chat", "--upstream", url, "--model", "m", stdin=b"Hello\n").out
+    stand_in.cut_after = 1
+    ran = cli("chat", "--upstream", url, "--model", "m", stdin=b"Hello\n")
+    assert (ran.code, "error: " in ran.err) == (0, True), "half an answer"
+
+
 def test_an_upstream_that_refuses_or_breaks_off_ends_neither_chat_nor_memory(
     cli: Cli, upstream: tuple[Upstream, str]
 ) -> None:

@@ -92,8 +92,18 @@ def test_text_may_be_stored_as_it_is(cli: Cli, option: str) -> None:
 def test_what_describes_one_memory_needs_text_that_is_stored_as_it_is(cli: Cli, options: list[str]) -> None:
     ran = cli("add", "I live in Oslo", "--user", "alice", *options)
     assert ran.code == 2
-    assert ran.err.splitlines()[1] == "hint: use --no-infer to store TEXT itself as one memory"
+    assert ran.err.splitlines()[1] == (
+        "hint: use --no-infer to store TEXT itself as one memory, or --agent and --kind procedural"
+    )
     assert not cli.db.exists()
+
+
+@pytest.mark.req("N-39.1")
+def test_what_an_agent_did_is_kept_as_one_memory(cli: Cli) -> None:
+    ran = cli("add", "I ran make deploy", "--agent", "ops", "--kind", "procedural", "--json")
+    (one,) = ran.json["results"]
+    assert (one["event"], one["memory"]) == ("ADD", "user: I ran make deploy")
+    assert cli("get", one["id"], "--json").json["kind"] == "procedural"
 
 
 def test_the_same_text_again_is_reported_and_not_stored(cli: Cli) -> None:

@@ -177,7 +177,7 @@ def test_at_a_terminal_the_owner_is_asked(cli: Cli, monkeypatch: pytest.MonkeyPa
     assert len(cli.texts("list", "--user", "alice")) == 2
     ran = cli("import", SAMPLES / "openwebui.json", "--user", "bob", stdin=b"\n")
     assert cli.texts("list", "--user", "bob") == []
-    assert "memstone approve --all" in ran.err
+    assert "memstone approve --all --user" in ran.err
     assert "own data?" not in cli("import", SAMPLES / "openwebui.json", "--user", "eve", "--not-mine").err
 
 

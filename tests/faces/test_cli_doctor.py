@@ -163,3 +163,23 @@ def test_unknown_providers_are_failures(cli: Cli) -> None:
     assert found(cli, "where text is sent", "llm", code=3)[0] == "fail"
     cli.environ("MEMSTONE_EMBEDDER__PROVIDER", "nobody")
     assert found(cli, "embedder", "model", code=3)[0] == "fail"
+
+
+@pytest.mark.req("X-38")
+def test_it_says_where_a_reranker_and_a_vector_store_are(cli: Cli) -> None:
+    cli.environ("MEMSTONE_RERANKER__PROVIDER", "cohere")
+    cli.environ("MEMSTONE_RERANKER__CONFIG__API_KEY", "none-of-yours")
+    assert found(cli, "where text is sent", "reranker") == ("ok", "api.cohere.com")
+    for provider, url in (("qdrant", "http://vectors.example:6333"), ("redis", "redis://:secret@vectors.example/0")):
+        cli.environ("MEMSTONE_VECTOR_STORE__PROVIDER", provider)
+        cli.environ("MEMSTONE_VECTOR_STORE__CONFIG__URL", url)
+        told = ("ok", "vectors.example (vectors, ids and times, no text)")
+        assert found(cli, "where text is sent", "vector store") == told
+
+
+@pytest.mark.req("C-39")
+def test_a_wrong_option_of_a_vector_store_is_a_failure_before_there_is_a_store(cli: Cli) -> None:
+    cli.environ("MEMSTONE_VECTOR_STORE__PROVIDER", "qdrant")
+    cli.environ("MEMSTONE_VECTOR_STORE__CONFIG__HST", "vectors.example")
+    state, detail = found(cli, "where text is sent", "vector store", code=3)
+    assert (state, "hst" in detail) == ("fail", True)

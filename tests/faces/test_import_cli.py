@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import re
+import shlex
 import zipfile
 from pathlib import Path
 from typing import Final
@@ -28,9 +30,20 @@ def test_an_archive_is_recognised_and_counted(cli: Cli) -> None:
     ran = cli("import", cli.home / "export.zip", "--user", "alice")
     assert (ran.code, ran.out) == (0, "chatgpt: 3 turns and 2 facts stored, 2 of them waiting for approval\n")
     assert "left out: another branch (1), system or tool (2), tool call or reasoning (1)" in ran.err
-    assert "see them with `memstone list --status quarantined`" in ran.err
-    assert "run `memstone flush --everybody` to learn from the conversations" in ran.err
+    assert "run `" in ran.err.partition("to learn from the conversations")[0]
     assert cli("import", cli.home / "export.zip", "--user", "alice").out == "chatgpt: nothing stored, 5 already known\n"
+
+
+@pytest.mark.parametrize("user", [["--user", "alice"], []])
+def test_the_commands_that_the_hints_name_can_be_typed_as_they_are(cli: Cli, user: list[str]) -> None:
+    file = SAMPLES / ("chatgpt.json" if user else "mem0.json")
+    ran = cli("import", file, *user, "--db", cli.home / "a store.db")
+    commands = [shlex.split(one)[1:] for one in re.findall(r"`([^`]*memstone'? [^`]*)`", ran.err)]
+    assert [words[0] for words in commands] == [*(["flush"] if user else []), "inspect", "approve"]
+    for words in commands:
+        assert cli(*words, *(["--yes"] if words[0] == "approve" else [])).code == 0, words
+    left = cli("inspect", "--everybody", "--status", "quarantined", "--layer", "fact", "--db", cli.home / "a store.db")
+    assert left.code == 1, "all are approved"
 
 
 def test_a_page_of_a_gateway_is_imported_with_counts_of_what_came_and_what_was_left_out(cli: Cli) -> None:

@@ -31,6 +31,7 @@ class Upstream:
     """Answers with ``turns``, then always with ``reply``.
 
     ``seen`` are the requests, ``broken`` the statuses with which the next ones fail, ``open`` the streams under way.
+    Without ``streams`` it answers at once, whatever it is asked for.
     With ``cut_after`` a stream breaks off after so many events, with ``stop_after`` it ends there as if that were all.
     With ``pace`` the next event of a stream is sent when somebody has released it.
     """
@@ -42,6 +43,7 @@ class Upstream:
         self.turns: list[Turn] = []
         self.broken: list[int] = []
         self.delay = 0.0
+        self.streams = True
         self.cut_after: int | None = None
         self.stop_after: int | None = None
         self.pace: threading.Semaphore | None = None
@@ -68,7 +70,7 @@ class Upstream:
         if self.broken:
             return JSONResponse({"error": {"message": "no"}}, self.broken.pop(0))
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-        if body.get("stream"):
+        if body.get("stream") and self.streams:
             counted = usage if (body.get("stream_options") or {}).get("include_usage") else None
             return self._streamed(_chat_events(turn, counted))
         if self.cut_after is not None:
@@ -87,7 +89,7 @@ class Upstream:
         head = {"id": "m1", "type": "message", "role": "assistant", "model": body["model"], "stop_reason": stop}
         usage = {"input_tokens": 1, "output_tokens": 1}
         full = {**head, "content": _blocks(turn), "stop_sequence": None, "usage": usage}
-        return self._streamed(_message_events(full)) if body.get("stream") else full
+        return self._streamed(_message_events(full)) if body.get("stream") and self.streams else full
 
     async def _responses(self, request: Request) -> Any:
         body, turn = await self._take(request)

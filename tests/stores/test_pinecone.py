@@ -122,8 +122,8 @@ def test_vectors_too_large_for_one_request_are_sent_in_several(server: WireServe
     store = PineconeStore(config(server), io)
     drive(store.reset())
     drive(store.create(NAME, 1536))
-    drive(store.upsert(NAME, [Point(str(n), [1.0 / (m + n + 3) for m in range(1536)]) for n in range(90)]))
-    assert [info.count for info in drive(store.collections())] == [90]
+    drive(store.upsert(NAME, [Point(str(n), [1.0 / (m + n + 3) for m in range(1536)]) for n in range(180)]))
+    assert [info.count for info in drive(store.collections())] == [180]
     sent = [one for one in server.requests if one.path.endswith("memstone-1536/vectors/upsert")]
     assert len(sent) > 1
 

@@ -61,6 +61,16 @@ def test_the_image_is_built_from_what_is_locked_and_from_nothing_else() -> None:
     assert all((ROOT / one).exists() for one in copied)
 
 
+def test_the_image_runs_as_a_user_of_its_own_is_asked_whether_it_is_ready_and_reads_a_mounted_file() -> None:
+    final = DOCKERFILE.rpartition("FROM ")[2]
+    assert re.findall(r"^USER (\w+)$", final, re.MULTILINE) == ["memstone"]
+    assert final.index("\nRUN ") < final.index("\nUSER ") < final.index("\nENTRYPOINT "), "nothing runs as root"
+    assert "/readyz" in final.partition("HEALTHCHECK")[2]
+    (config,) = re.findall(r"MEMSTONE_CONFIG=(\S+)", final)
+    assert f"install -D --mode=0644 /dev/null {config}" in final, "it is there, empty and readable, without a mount"
+    assert f"/memstone.toml:{config}:ro" in (ROOT / "docs" / "deploy.md").read_text("utf-8")
+
+
 def test_the_service_connects_as_a_role_that_is_no_superuser_and_owns_nothing() -> None:
     services = COMPOSE["services"]
     roles = {

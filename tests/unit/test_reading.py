@@ -452,11 +452,9 @@ RUN_ON: Final = (
     ids=["amid", "before", "behind", "without full stops"],
 )
 def test_a_line_of_more_than_900_characters_is_read_like_any_other(line: str) -> None:
-    assert "\n" not in line
-    assert len(line) > 900
+    assert (len(line) > 900, "\n" in line) == (True, False)
     found = read(line)
-    assert "User is allergic to peanuts." in [one.text for one in found.facts]
-    assert not found.is_cut
+    assert ("User is allergic to peanuts." in [one.text for one in found.facts], found.is_cut) == (True, False)
 
 
 @pytest.mark.req("O-36")
@@ -464,9 +462,8 @@ def test_of_a_very_long_message_the_end_is_read() -> None:
     filler = "Water boils at a hundred degrees.\n" * (INPUT_CHARS // 34 + 10)
     message = f"I live in Oslo.\n{filler}I live in Bergen."
     found = read(message)
-    assert [one.text for one in found.facts] == ["User lives in Bergen."]
+    assert ([one.text for one in found.facts], found.is_cut) == (["User lives in Bergen."], True)
     assert message[found.facts[0].start : found.facts[0].end] == "I live in Bergen."
-    assert found.is_cut
 
 
 @pytest.mark.parametrize("separator", ["\n", " "], ids=["lines", "one line"])

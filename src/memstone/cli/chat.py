@@ -112,18 +112,22 @@ class ChatRoom:
         start = {"role": "system", "content": _SYSTEM}
         messages = inject([start, *self.messages, {"role": "user", "content": text}], pack, "system_merge")
         pieces: list[str] = []
+        waiting = WaitNotes("waiting for the answer")
         try:
-            for piece in stream_answer(self.model.upstream, self.model.name, messages):
-                if not pieces and not self.json:
-                    sys.stdout.write(style_text("ai>  ", "note"))
-                pieces.append(piece)
-                self._write(piece)
+            with waiting:
+                for piece in filter(None, stream_answer(self.model.upstream, self.model.name, messages)):
+                    waiting.finish()
+                    if not pieces and not self.json:
+                        sys.stdout.write(style_text("ai>  ", "note"))
+                    pieces.append(piece)
+                    self._write(piece)
         except MemstoneError as error:
             self._write("\n" if pieces else "")
             _print_error(error)
             return None
-        self._write("\n")
-        return "".join(pieces).strip() or None
+        answer = "".join(pieces).strip()
+        self._write("\n" if answer else f"{_INDENT}the model said nothing\n")
+        return answer or None
 
     def _write(self, piece: str) -> None:
         if not self.json:

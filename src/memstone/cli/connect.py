@@ -260,7 +260,8 @@ def _revoke_keys(arguments: Arguments, tool: str) -> int:
         valid = [one for one in memory.admin.keys.list() if one["name"] == tool and not one["revoked_at"]]
         ended = [memory.admin.keys.revoke(one["id"]) for one in valid]
     if not arguments.print_json({"tool": tool, "revoked": [one["prefix"] for one in ended]}):
-        print_line(f"{len(ended):,} keys revoked" if ended else f"there is no key of {GATEWAY_TOOLS[tool]}")
+        counted = "1 key" if len(ended) == 1 else f"{len(ended):,} keys"
+        print_line(f"{counted} revoked" if ended else f"there is no key of {GATEWAY_TOOLS[tool]}")
         if ended:
             print_note(f"hint: remove the lines from the settings of {GATEWAY_TOOLS[tool]}, too", "note")
     return OK if ended else NOTHING

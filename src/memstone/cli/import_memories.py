@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import click
 
 from memstone.cli.arguments import Arguments, for_scope
 from memstone.cli.fail import FAILED, NOTHING, OK
+from memstone.cli.program import program_in_shell, store_options
 from memstone.cli.terminal import Progress, is_terminal, print_line, print_note
 from memstone.cli.transcripts import (
     ARRAY_HINT,
@@ -195,13 +197,13 @@ def _import_foreign(arguments: Arguments, file: str, how: dict[str, Any]) -> int
         finally:
             progress.finish()
     if not arguments.print_json(answer):
-        _show_foreign(answer)
+        _show_foreign(answer, arguments)
     if answer.get("degraded"):
         return FAILED
     return OK if answer["stored"] or answer["known"] or answer["approved"] else NOTHING
 
 
-def _show_foreign(answer: ImportResult) -> None:
+def _show_foreign(answer: ImportResult, arguments: Arguments) -> None:
     for warning in answer.get("warnings", ()):
         print_note(f"warning: {warning}", "warn")
     for one in answer.get("degraded", ()):
@@ -222,11 +224,25 @@ def _show_foreign(answer: ImportResult) -> None:
     )
     rest = [f"{count:,} {words}" for count, words in more if count]
     print_line(", ".join([f"{answer['format']}: {stored} stored", *rest]))
-    if answer["quarantined"]:
-        print_note("hint: see them with `memstone list --status quarantined`", "note")
-        print_note("hint: is the data yours? then run this again with --mine, or `memstone approve --all`", "note")
     if answer["queued"]:
-        print_note("hint: run `memstone flush --everybody` to learn from the conversations", "note")
+        flush = _format_command(arguments, "flush", "--everybody")
+        print_note(f"hint: run `{flush}` to learn from the conversations", "note")
+    if answer["quarantined"]:
+        scope = _scope_options(arguments)
+        look = _format_command(arguments, "inspect", "--status", "quarantined", *scope)
+        approve = _format_command(arguments, "approve", "--all", *scope)
+        print_note(f"hint: see them with `{look}`", "note")
+        print_note(f"hint: is the data yours? then run this again with --mine, or `{approve}`", "note")
+
+
+def _scope_options(arguments: Arguments) -> list[str]:
+    named = (("--user", arguments.user), ("--agent", arguments.agent), ("--run", arguments.run))
+    return [word for name, value in named if value for word in (name, value)] or ["--everybody"]
+
+
+def _format_command(arguments: Arguments, *words: str) -> str:
+    """Return a command over the same store, as a person types it here."""
+    return f"{program_in_shell()} {shlex.join([*words, *store_options(arguments)])}"
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import click
 
@@ -310,19 +311,35 @@ def _check_destinations(settings: Settings, embedded: EmbedderStatus) -> Iterato
     if settings.llm is None:
         yield Check("where text is sent", "llm", GOOD, "nowhere: none is configured")
     else:
-        yield _check_llm(settings)
+        yield _check_destination("llm", settings.llm.provider, settings.llm.config)
+    if settings.reranker is not None:
+        yield _check_destination("reranker", settings.reranker.provider, settings.reranker.config)
+    if settings.vector_store.provider not in ("local", "memory"):
+        yield _check_vector_destination(settings)
 
 
-def _check_llm(settings: Settings) -> Check:
+def _check_destination(kind: str, provider: str, options: Mapping[str, Any]) -> Check:
     from memstone.compose import build_adapter
 
-    assert settings.llm is not None  # noqa: S101 - tells the type checker what the caller knows
-    name, options = settings.llm.provider, settings.llm.config
     try:
-        where = _with_io(lambda io: build_adapter("llm", name, options, io).destination)
+        where = _with_io(lambda io: build_adapter(kind, provider, options, io).destination)
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
-        return _check_from_error("where text is sent", "llm", error)
-    return Check("where text is sent", "llm", GOOD, str(where))
+        return _check_from_error("where text is sent", kind, error)
+    return Check("where text is sent", kind, GOOD, str(where))
+
+
+def _check_vector_destination(settings: Settings) -> Check:
+    """Return where vectors go, or what is wrong with the options of the store, whether it can be reached or not."""
+    from memstone.compose import vector_store_of
+
+    chosen = settings.vector_store
+    try:
+        store = _with_io(lambda io: vector_store_of(settings, io))
+    except Exception as error:  # noqa: BLE001 - a doctor names what is broken
+        return _check_from_error("where text is sent", "vector store", error)
+    host = getattr(store, "destination", "") or urlsplit(str(chosen.config.get("url", ""))).hostname
+    where = "this machine" if store.in_process else f"{host or chosen.provider} (vectors, ids and times, no text)"
+    return Check("where text is sent", "vector store", GOOD, where)
 
 
 def _check_from_error(section: str, name: str, error: Exception) -> Check:

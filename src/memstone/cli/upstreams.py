@@ -103,7 +103,11 @@ def stream_answer(upstream: UpstreamSettings, model: str, messages: Sequence[Map
                 response.read()
                 _raise_for_status(upstream, response)
             begun = True
-            yield from _read_pieces(upstream, response.iter_lines())
+            if "event-stream" in response.headers.get("content-type", ""):
+                yield from _read_pieces(upstream, response.iter_lines())
+            else:
+                response.read()
+                yield _read_whole(upstream, response)
     except httpx2.HTTPError as error:
         if begun:
             raise LLMError(f"{upstream.name} broke off its answer: {error}", hint="ask again") from error
@@ -128,6 +132,20 @@ def _read_pieces(upstream: UpstreamSettings, lines: Iterator[str]) -> Iterator[s
             yield str(event.get("delta", {}).get("text", ""))
         else:
             yield from (str(one.get("delta", {}).get("content") or "") for one in event.get("choices", []))
+
+
+def _read_whole(upstream: UpstreamSettings, response: httpx2.Response) -> str:
+    """Return an answer that came at once, from a service that does not stream."""
+    try:
+        body = response.json()
+        if upstream.dialect == "anthropic":
+            return "".join(str(one.get("text", "")) for one in body["content"])
+        return str(body["choices"][0]["message"]["content"] or "")
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        raise LLMError(
+            f"{upstream.name} answered with something that is not a chat completion: {response.text[:200]}",
+            hint="check --upstream: most addresses end with /v1",
+        ) from error
 
 
 def _open_client(upstream: UpstreamSettings) -> httpx2.Client:

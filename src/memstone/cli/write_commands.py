@@ -28,7 +28,11 @@ _HINTS: Final = {"resume() ends it": "use `memstone resume` to end it"}
 @click.command()
 @click.argument("text")
 @click.option("--metadata", "-m", "pairs", metavar="NAME=VALUE", multiple=True, help=_METADATA)
-@click.option("--kind", type=click.Choice(KINDS), help="With --no-infer: the kind of knowledge.")
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    help="With --no-infer: the kind of knowledge. With --agent, `procedural` summarises.",
+)
 @click.option("--key", metavar="KEY", help=_KEY)
 @click.option("--at", metavar="TIME", help="When it was said, in ISO 8601. Default: now.")
 @click.option("--expires", metavar="TIME", help="Time after which it is no longer shown.")
@@ -56,8 +60,9 @@ def add(
     TEXT is stored as a turn, and Memstone adds, updates or deletes the facts it states. With --no-infer, TEXT is stored
     as it is, and only once per speaker. Needs at least one of --user, --agent and --run.
     """
-    if infer and (kind or key is not None):
-        hint = "use --no-infer to store TEXT itself as one memory"
+    of_agent = kind == "procedural" and options.scope().get("agent_id") is not None
+    if infer and ((kind and not of_agent) or key is not None):
+        hint = "use --no-infer to store TEXT itself as one memory, or --agent and --kind procedural"
         raise UsageError("--kind and --key describe one memory, but learning may store several or none", hint=hint)
     message = {"role": role, "content": arguments.read_text_argument(text), **({"name": name} if name else {})}
     metadata = arguments.parse_metadata(pairs)

@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final, TypeAlias
 
+from memstone.core.prompt.profile import VISIBILITY
 from memstone.core.ranking.mmr import SHINGLE_CHARS
 from memstone.core.ranking.strength import Strength, current_strength, reinforce_strength
 from memstone.language.language import Language
+from memstone.language.text.normal import normal_text
 from memstone.model.age import MemoryAge
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
 from memstone.model.memory import Kind, Layer, Link, Record
@@ -141,6 +143,28 @@ def find_merges(records: Sequence[Record], threshold: float, language: Language)
     sets = [text_pieces(_comparison_text(record)) for record in aged]
     found = find_similar_pairs(sets, threshold, lambda older, newer: can_merge(aged[older], aged[newer], language))
     return [Merge(aged[older], aged[newer]) for older, newer in found]
+
+
+def find_repeats(records: Sequence[Record]) -> list[Merge]:
+    """Return which of the facts of one owner were learned again in the same words: all are merged into the oldest."""
+    found, first = list[Merge](), dict[tuple[str, str], Record]()
+    for record in sorted(records, key=lambda one: (one.occurred_at, one.seq)):
+        if record.data.get("verbatim") or _is_named(record):
+            continue
+        oldest = first.setdefault((str(record.kind), normal_text(record.text)), record)
+        if oldest is not record and _is_told_alike(oldest, record):
+            found.append(Merge(oldest, record))
+    return found
+
+
+def _is_told_alike(older: Record, newer: Record) -> bool:
+    """Return whether nothing that is known of the newer of two with the same words would be lost with it."""
+    return (
+        older.trust >= newer.trust
+        and older.expires_at == newer.expires_at
+        and newer.metadata.items() <= older.metadata.items()
+        and older.data.get(VISIBILITY) == newer.data.get(VISIBILITY)
+    )
 
 
 def can_merge(older: Record, newer: Record, language: Language) -> bool:

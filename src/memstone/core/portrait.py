@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Final
 
-from memstone.language.text.normal import CHARS_PER_TOKEN, estimate_tokens, normal_text
+from memstone.language.text.normal import ESTIMATE, TokenCounter, normal_text
 from memstone.model.digest import LISTS, Digest, PortraitFact
 
 # --- who the user is, in sentences that are known ---------------------------------------------------------------------
@@ -41,24 +41,24 @@ def inputs_of(lines: Iterable[PortraitFact]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def compose_user_text(lines: Sequence[PortraitFact], tokens: int) -> str:
+def compose_user_text(lines: Sequence[PortraitFact], tokens: int, counter: TokenCounter = ESTIMATE) -> str:
     """Return the sentences of facts one after the other, as far as they fit; the most salient are taken first.
 
     Of those that are alike in that, what was said last. Ids decide nothing: wherever the same was told, the text is.
     """
-    room, facts, seen = tokens * CHARS_PER_TOKEN, list[PortraitFact](), set[str]()
+    room, facts, seen = counter.units(tokens), list[PortraitFact](), set[str]()
     latest = sorted(lines, key=_time_sort_key, reverse=True)
     for line in sorted(latest, key=lambda one: (-one.salience, _category_rank(one))):
-        text = normal_text(line.text)
-        if text not in seen and len(_as_sentence(line.text)) + 1 <= room:
+        text, cost = normal_text(line.text), counter.cost(f"{_as_sentence(line.text)} ")
+        if text not in seen and cost <= room:
             seen.add(text)
             facts.append(line)
-            room -= len(_as_sentence(line.text)) + 1
+            room -= cost
     facts.sort(key=lambda one: (_category_rank(one), -one.salience, _time_sort_key(one)))
     return " ".join(_as_sentence(line.text) for line in facts)
 
 
-def with_names(text: str, lines: Sequence[PortraitFact], tokens: int) -> str:
+def with_names(text: str, lines: Sequence[PortraitFact], tokens: int, counter: TokenCounter = ESTIMATE) -> str:
     """Return a text about the user with what they are called before it, where whoever wrote it left that out.
 
     Beside such a text nothing else says it. Sentences at the end go where there is no room for both.
@@ -66,8 +66,8 @@ def with_names(text: str, lines: Sequence[PortraitFact], tokens: int) -> str:
     words = frozenset(_NAME.findall(text))
     missing = [_as_sentence(line.text) for line in lines if line.category == "identity" and _is_unnamed(line, words)]
     answers = [*missing, *(part for part in _PARTS.split(text) if part)]
-    most = tokens * CHARS_PER_TOKEN + 1
-    room = sum(chars <= most for chars in accumulate(len(part) + 1 for part in answers))
+    most = counter.units(tokens) + 1
+    room = sum(cost <= most for cost in accumulate(counter.cost(f"{part} ") for part in answers))
     return " ".join(answers[: max(len(missing), room)]) if missing else text
 
 
@@ -94,9 +94,9 @@ def _as_sentence(text: str) -> str:
     return sentence if _END.search(sentence) else f"{sentence}."
 
 
-def is_within_budget(text: str, tokens: int) -> bool:
+def is_within_budget(text: str, tokens: int, counter: TokenCounter = ESTIMATE) -> bool:
     """Return whether a text is short enough to be in every prompt."""
-    return estimate_tokens(text) <= tokens
+    return counter.tokens(text) <= tokens
 
 
 # --- what a session is distilled into, whoever does it ----------------------------------------------------------------

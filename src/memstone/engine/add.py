@@ -10,16 +10,18 @@ while a model works.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from memstone.engine import results
 from memstone.engine.access.admission import turned_away
-from memstone.engine.add_request import AddRequest, draft_request
+from memstone.engine.add_request import AddRequest, draft_request, request_scope
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import Draft
 from memstone.engine.store.repeat_counter import note_known
 from memstone.engine.store.write import Outcome, PreparedDrafts, commit_drafts, embed_drafts
+from memstone.model.memory import Kind
 
 if TYPE_CHECKING:
     from memstone.engine.learn.converse import LearnResult
@@ -82,7 +84,26 @@ async def learn_messages(runtime: Runtime, request: AddRequest) -> AddResult:
     if (answer := await turned_away(runtime, request)) is not None:
         counters.early_returns_disabled += 1
         return answer
+    if request.kind == Kind.PROCEDURAL and request.agent_id is not None:
+        return await _add_procedure(runtime, request)
     return await _learn_or_queue(runtime, request)
+
+
+async def _add_procedure(runtime: Runtime, request: AddRequest) -> AddResult:
+    """Store what an agent did as one memory of the agent; these are its words, and no wish of the user."""
+    from memstone.engine.learn.procedure import describe_procedure
+
+    if not runtime.policy.learns:
+        return _disabled_answer(runtime)
+    request_scope(runtime, request)  # nobody is asked about what cannot be stored
+    done = await describe_procedure(runtime, request.messages, request.prompt, strict=request.strict)
+    message = {"role": "assistant", "content": done.text}
+    answer = await store_messages(runtime, replace(request, messages=message, infer=False, prompt=None))
+    if done.degraded:
+        answer["degraded"] = [*answer.get("degraded", []), *done.degraded]
+    if done.warnings:
+        answer["warnings"] = [*done.warnings, *answer.get("warnings", [])]
+    return answer
 
 
 async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:

@@ -144,6 +144,7 @@ async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material
         farther=asked.farther,
         due=runtime.language.gate.asks_what_is_due(asked.query),
         language=runtime.language,
+        counter=runtime.token_counter,
     )
     read = partial(_read_and_plan, runtime, asked, wanted, await fence_of(runtime))
     return await (runtime.io.together(read) if runtime.at_hand else read())
@@ -169,7 +170,7 @@ def _profile_tokens(runtime: Runtime, asked: ContextQuery) -> int:
     """Return the size of the profile; an agent without a user has none."""
     if asked.mode is not GateMode.PROFILE or not asked.scope.user_id:
         return 0
-    return profile_tokens(asked.budget, runtime.policy.retrieval)
+    return profile_tokens(asked.budget, runtime.policy.retrieval, runtime.token_counter)
 
 
 def _search_strategy(runtime: Runtime) -> str:
@@ -187,4 +188,5 @@ def _build_plan(runtime: Runtime, asked: ContextQuery, found: Material, fence: F
         narrative=found.narrative,
         profile=found.profile,
         policy=runtime.policy.retrieval,
+        counter=runtime.token_counter,
     )

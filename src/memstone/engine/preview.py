@@ -21,7 +21,7 @@ from memstone.engine.request_scope import ContextRequest
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest, validate_search
 from memstone.errors import InvalidInput
-from memstone.language.text.normal import estimate_tokens
+from memstone.language.text.normal import TokenCounter
 from memstone.model.query import ScoreParts
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ async def retrieve_preview(parts: Runtime, request: PreviewRequest) -> SearchPre
     scope = chat_scope(runtime, request.search.scope)
     asked = validate_context(runtime, ContextRequest(request.search.query, budget=most, scope=scope, **named))
     _, block, block_text = await preview_block(runtime, asked)
-    fitting = _fit_items(alike, most, {one.id for one in block.chosen})
+    fitting = _fit_items(alike, most, {one.id for one in block.chosen}, runtime.token_counter)
     tokens = sum(item["tokens"] for item in fitting)
     return {
         "items": fitting,
@@ -77,7 +77,12 @@ def _is_alike(hit: Hit) -> bool:
     return parts.is_alike or (parts.semantic is None and parts.keyword is None)
 
 
-def _format_hit(hit: Hit, inside: Container[str]) -> PreviewHit:
+async def count_tokens(runtime: Runtime, texts: Sequence[str]) -> list[int]:
+    """Return what texts take of a budget."""
+    return [runtime.token_counter.tokens(text) for text in texts]
+
+
+def _format_hit(hit: Hit, inside: Container[str], counter: TokenCounter) -> PreviewHit:
     found, scored = hit
     item = results.format_memory(found)
     return {
@@ -86,7 +91,7 @@ def _format_hit(hit: Hit, inside: Container[str]) -> PreviewHit:
         "score": round(scored.score, 6),
         "score_parts": results.format_score(scored),
         "tier": _hit_channel(scored.parts),
-        "tokens": estimate_tokens(found.record.text),
+        "tokens": counter.tokens(found.record.text),
         "vec_score": scored.parts.semantic,
         "fts_score": scored.parts.keyword,
         "injected": item["id"] in inside,
@@ -101,14 +106,14 @@ def _hit_channel(parts: ScoreParts) -> TierName:
     return "vector" if by_meaning else "keyword" if by_words else "recent"
 
 
-def _fit_items(hits: Sequence[Hit], most: int, inside: Container[str]) -> list[PreviewHit]:
+def _fit_items(hits: Sequence[Hit], most: int, inside: Container[str], counter: TokenCounter) -> list[PreviewHit]:
     """Return those that fit, in their order, up to the first that does not; the very first in any case.
 
     ``inside`` are the ids of the memories that the block holds.
     """
     chosen, left = list["PreviewHit"](), most
     for hit in hits if most else ():
-        item = _format_hit(hit, inside)
+        item = _format_hit(hit, inside, counter)
         left -= item["tokens"]
         if left < 0 and chosen:
             break

@@ -20,6 +20,7 @@ from memstone.engine.store.embedding import Embedding
 from memstone.engine.store.repeat_counter import RepeatCounter
 from memstone.engine.worker_state import WorkerState
 from memstone.language.language import Language
+from memstone.language.text.normal import ESTIMATE, TokenCounter
 from memstone.model.access import Bounds
 from memstone.model.curator import Curator
 from memstone.model.instant import Instant, to_instant
@@ -174,6 +175,9 @@ class Runtime:
     """The model that is configured, where what somebody says may not leave this machine: then ``llm`` is None."""
 
     reranker: Reranker | None = None
+    token_counter: TokenCounter = ESTIMATE
+    """What a text takes of a budget; what is stored beside a memory is always the estimate."""
+
     blocks: BlockCache = field(default_factory=BlockCache)
     worker_state: WorkerState = field(default_factory=WorkerState)
     fences: dict[str, Fence] = field(default_factory=dict)

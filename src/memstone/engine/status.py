@@ -61,12 +61,15 @@ _LISTED: Final = 100
 _AT_ONCE: Final = 100
 
 
-async def engine_status(runtime: Runtime) -> EngineInfo:
-    """Return each channel and service of the engine: whether it is there, and why not."""
+async def engine_status(runtime: Runtime, *, counts: bool = True) -> EngineInfo:
+    """Return each channel and service of the engine: whether it is there, and why not.
+
+    To count what has no vector takes a look at every memory; without ``counts`` that is left out.
+    """
     return {
         "keyword": {"available": True, "reason": None, "backend": "full text of analysed words"},
         "embedding": await _embedding_status(runtime),
-        "vector_store": await _vector_status(runtime),
+        "vector_store": await _vector_status(runtime, counts=counts),
         "graph_store": await _graph_status(runtime),
         "rerank": _port_status(runtime.reranker, "no reranker is configured"),
         "llm": _port_status(runtime.llm, "no language model is configured; the curator learns"),
@@ -99,14 +102,14 @@ async def _embedding_status(runtime: Runtime) -> EmbeddingPart:
         return {**visible, "available": False, "reason": error.message, "error": embedding_reason(error)}
 
 
-async def _vector_status(runtime: Runtime) -> VectorPart:
+async def _vector_status(runtime: Runtime, *, counts: bool) -> VectorPart:
     backend: Literal["local", "external"] = "local" if runtime.index.is_embedded else "external"
     if not runtime.embedding.on:
         return {"available": False, "reason": "no embedder is configured", "backend": backend, "pending": 0}
     try:
         signature = await runtime.embedding.signature()
         spaces = await runtime.ledger.read(lambda tx: tx.indexes.all(runtime.tenant_id))
-        waiting = await pending_vectors(runtime)
+        waiting = await pending_vectors(runtime) if counts else 0
     except MemstoneError as error:
         return {"available": False, "reason": error.message, "backend": backend, "pending": 0}
     active = next((one.signature for one in spaces if one.state == "active"), None)
@@ -114,7 +117,8 @@ async def _vector_status(runtime: Runtime) -> VectorPart:
     outage: MemstoneError | None = getattr(runtime.index, "outage", None)
     down = "" if outage is None else f"{outage.message}; the embedded index answers meanwhile"
     count_lag = getattr(runtime.index, "count_lag", None)
-    lag = 0 if count_lag is None or runtime.bounds is not None else await count_lag(runtime.tenant_id, signature)
+    is_told = counts and runtime.bounds is None
+    lag = await count_lag(runtime.tenant_id, signature) if count_lag is not None and is_told else 0
     return {
         "available": not other and not down,
         "reason": "the index belongs to another embedder: run reindex" if other else down or None,

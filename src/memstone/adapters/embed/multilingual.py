@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memstone.adapters.embed.local import read_verified_file
 from memstone.adapters.forks import ForkSafeLock
-from memstone.errors import MissingExtra
+from memstone.errors import MissingExtra, install_hint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,6 +103,6 @@ def _find_package() -> Path:
     spec = find_spec(_MODULE)
     if spec is None or spec.origin is None:
         raise MissingExtra(
-            "the package with the multilingual model is not installed", hint="pip install 'memstone[multilingual]'"
+            "the package with the multilingual model is not installed", hint=install_hint("multilingual")
         )
     return Path(spec.origin).parent

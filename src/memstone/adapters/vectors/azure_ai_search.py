@@ -123,7 +123,7 @@ class AzureSearchStore(HttpStore):
                     "point_id": row.id,
                     "labels": labels_of(row.payload),
                     "payload": row.payload_json(),
-                    "vector": None if row.is_zero else row.vector.tolist(),
+                    "vector": None if row.is_zero else row.vector,
                 }
                 for row in rows
             ],

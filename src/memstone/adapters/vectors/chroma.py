@@ -109,7 +109,7 @@ class ChromaStore(HttpStore):
         metadatas = [{**dict.fromkeys(old.get(row.id) or ()), **_metadata_of(row)} for row in rows]
         body = {
             "ids": [row.id for row in rows],
-            "embeddings": [row.vector.tolist() for row in rows],
+            "embeddings": [row.vector for row in rows],
             "metadatas": metadatas,
             "documents": [row.payload_json() for row in rows],
         }

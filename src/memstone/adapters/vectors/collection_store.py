@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, ClassVar, Final
 from uuid import UUID, uuid5
 
@@ -73,11 +74,31 @@ def unit_vectors(collection: str, vectors: Sequence[Sequence[float]], dimension:
 
 
 def encode_json(value: Any) -> bytes:
-    """Write a value as JSON, several times faster than the standard library does; vectors are mostly numbers."""
+    """Write a value as JSON, several times faster than the standard library does; vectors are mostly numbers.
+
+    The rows of an array may stand in it: orjson, where it is installed, writes each number with the digits that a
+    float32 has, which is half of the text and of the time.
+    """
+    write = _import_writer()
     try:
-        return to_json(value)
-    except ValueError:  # half of a character, which only the standard library writes
-        return json.dumps(value).encode()
+        return to_json(value, fallback=_as_list) if write is None else write(value)
+    except (TypeError, ValueError):  # half of a character, or a large number, which only the standard library writes
+        return json.dumps(value, default=_as_list).encode()
+
+
+@cache
+def _import_writer() -> Callable[[Any], bytes] | None:
+    try:
+        import orjson
+    except ImportError:
+        return None
+    return partial(orjson.dumps, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def _as_list(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 def uuid_of(point_id: str) -> str:

@@ -103,10 +103,9 @@ class ElasticsearchStore(HttpStore):
     async def _write(self, collection: str, rows: Sequence[StoredPoint]) -> None:
         lines: list[Any] = []
         for row in rows:
-            vector = row.vector.tolist()
             source = {"id": row.id, "labels": labels_of(row.payload), "payload": {"json": row.payload_json()}}
-            searched = {} if row.is_zero else {"vector": vector}
-            lines += [{"index": {"_id": _store_id(row.id)}}, {**source, **searched, "raw": {"vector": vector}}]
+            searched = {} if row.is_zero else {"vector": row.vector}
+            lines += [{"index": {"_id": _store_id(row.id)}}, {**source, **searched, "raw": {"vector": row.vector}}]
         await self._bulk(collection, lines)
 
     async def _delete(self, collection: str, ids: Sequence[str]) -> None:

@@ -271,7 +271,7 @@ def _write_requests(collection: str, rows: Sequence[StoredPoint]) -> Iterator[by
 
 def _vector_of(row: StoredPoint) -> dict[str, Any]:
     labels = [_ANY, *([] if row.is_zero else [_SEARCHED]), *labels_of(row.payload)]
-    values = [1.0, *([0.0] * (len(row.vector) - 1))] if row.is_zero else row.vector.tolist()
+    values = [1.0, *([0.0] * (len(row.vector) - 1))] if row.is_zero else row.vector
     return {
         "id": uuid_of(row.id),
         "values": values,

@@ -117,7 +117,7 @@ class QdrantStore(HttpStore):
         points = [
             {
                 "id": _store_id(row.id),
-                "vector": row.vector.tolist() if name is None else {name: row.vector.tolist()},
+                "vector": row.vector if name is None else {name: row.vector},
                 "payload": _payload_of(row),
             }
             for row in rows

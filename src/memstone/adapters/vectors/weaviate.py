@@ -262,7 +262,7 @@ def _write_value(value: Any) -> str:
 def _object_of(name: str, row: StoredPoint) -> dict[str, Any]:
     labels = [label + _END for label in labels_of(row.payload)]
     properties = {"point_id": row.id, "labels": labels, "payload": row.payload_json()}
-    searched = {} if row.is_zero else {"vector": row.vector.tolist()}
+    searched = {} if row.is_zero else {"vector": row.vector}
     return {"class": name, "id": uuid_of(row.id), "properties": properties, **searched}
 
 

@@ -136,6 +136,9 @@ class AsyncMemoryVerbs(Group):
         in exactly the same scope returns ``NONE``. Only then can you pass a ``kind`` and a ``key``; a second add with
         the same key replaces the text of the first and keeps its id.
 
+        With an ``agent_id`` and ``kind="procedural"``, a language model summarises what the agent did, in one memory;
+        without one the messages are stored as they are, and ``warnings`` say so.
+
         ``filters`` can give the scope, and choose the memories that new facts are compared with: the others are neither
         changed nor treated as already known. ``metadata`` is stored with everything from the call. ``occurred_at`` is
         when it was said; after ``expires_at`` it is hidden. What is said in a project (``project_id``) is also

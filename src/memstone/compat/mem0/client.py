@@ -27,10 +27,6 @@ def _connection(api_key: str | None, host: str | None) -> tuple[str, str]:
     return address, key
 
 
-async def _no_summary(messages: list[Any], prompt: str | None) -> str | None:  # noqa: ARG001 - the service's model is its own
-    return None
-
-
 async def _list_page(native: verbs.Native, options: Mapping[str, Any], *, graph: bool) -> dict[str, Any]:
     """Return one page of memories, and how many there are."""
     made = arguments.get_all_options(options)
@@ -97,7 +93,7 @@ class MemoryClient(client.Client):
         """Learn from messages, or store them as they are with ``infer=False``."""
         made = arguments.options_of(options, more)
         graph = bool(made.get("enable_graph"))
-        return drive(verbs.add_messages(self._native, messages, made, graph=graph, summarize=_no_summary))
+        return drive(verbs.add_messages(self._native, messages, made, graph=graph))
 
     def search(self, query: Any, options: Any = None, **more: Any) -> Any:
         """Find memories, best first."""
@@ -172,7 +168,7 @@ class AsyncMemoryClient(async_client.AsyncClient):
         """Learn from messages, or store them as they are with ``infer=False``."""
         made = arguments.options_of(options, more)
         graph = bool(made.get("enable_graph"))
-        return await verbs.add_messages(self._native, messages, made, graph=graph, summarize=_no_summary)
+        return await verbs.add_messages(self._native, messages, made, graph=graph)
 
     async def search(self, query: Any, options: Any = None, **more: Any) -> Any:
         """Find memories, best first."""

@@ -14,22 +14,6 @@ from memstone.compat.mem0.settings import translate_config, wants_graph
 from memstone.compat.mem0.verbs import UNSET
 from memstone.config import Settings
 from memstone.drive import drive
-from memstone.engine.runtime import Runtime
-from memstone.ports.models import Prompt
-
-_PROCEDURE = (
-    "Describe how the task in this conversation was done, so that somebody can do it again: the goal, each step in "
-    "order with what it led to, exact values, and where it stands now. Write plain text."
-)
-
-
-async def _summarize_procedure(runtime: Runtime, messages: list[Any], prompt: str | None) -> str | None:
-    """Return what a model says about how something was done; None if no model is configured."""
-    if runtime.llm is None:
-        return None
-    said = "\n".join(f"{one['role']}: {one['content']}" for one in messages)
-    question = [{"role": "system", "content": prompt or _PROCEDURE}, {"role": "user", "content": said}]
-    return (await runtime.llm.generate(Prompt(question))).text
 
 
 def _settings_of(config: Any) -> Settings | dict[str, Any]:
@@ -61,9 +45,6 @@ class Memory(memory.Memory):
     def _native(self) -> verbs.Native:
         return verbs.native_of(super())
 
-    async def _summarize(self, messages: list[Any], prompt: str | None) -> str | None:
-        return await self.engine.run(_summarize_procedure, messages, prompt)
-
     def _tells_graph(self, options: Mapping[str, Any]) -> bool:
         wanted = options.get("enable_graph")
         return self.with_graph if wanted is None else bool(wanted)
@@ -72,7 +53,7 @@ class Memory(memory.Memory):
         """Learn from messages, or store them as they are with ``infer=False``."""
         options["metadata"] = metadata
         graph = self._tells_graph(options)
-        return drive(verbs.add_messages(self._native, messages, options, graph=graph, summarize=self._summarize))
+        return drive(verbs.add_messages(self._native, messages, options, graph=graph))
 
     def search(self, query: Any, **options: Any) -> Any:
         """Find memories, best first: at most ``top_k``, with a score of at least ``threshold``."""
@@ -139,9 +120,6 @@ class AsyncMemory(async_memory.AsyncMemory):
     def _native(self) -> verbs.Native:
         return verbs.native_of(super())
 
-    async def _summarize(self, messages: list[Any], prompt: str | None) -> str | None:
-        return await self.engine.run(_summarize_procedure, messages, prompt)
-
     def _tells_graph(self, options: Mapping[str, Any]) -> bool:
         wanted = options.get("enable_graph")
         return self.with_graph if wanted is None else bool(wanted)
@@ -150,7 +128,7 @@ class AsyncMemory(async_memory.AsyncMemory):
         """Learn from messages, or store them as they are with ``infer=False``."""
         options["metadata"] = metadata
         graph = self._tells_graph(options)
-        return await verbs.add_messages(self._native, messages, options, graph=graph, summarize=self._summarize)
+        return await verbs.add_messages(self._native, messages, options, graph=graph)
 
     async def search(self, query: Any, **options: Any) -> Any:
         """Find memories, best first: at most ``top_k``, with a score of at least ``threshold``."""

@@ -16,7 +16,6 @@ from memstone.errors import InvalidInput, NotFoundError
 Native: TypeAlias = Callable[..., Awaitable[Any]]
 """Calls a method of Memstone by its name: ``await native("graph.relations", user_id="alice")``."""
 
-Summarize: TypeAlias = Callable[[list[Any], str | None], Awaitable[str | None]]
 """Asks a model what a procedure was; None where there is no model."""
 
 UNSET: Final[Any] = object()
@@ -38,14 +37,12 @@ def native_of(target: Any) -> Native:
     return call
 
 
-async def add_messages(
-    native: Native, messages: Any, options: Mapping[str, Any], *, graph: bool, summarize: Summarize
-) -> dict[str, Any]:
+async def add_messages(native: Native, messages: Any, options: Mapping[str, Any], *, graph: bool) -> dict[str, Any]:
     """Add messages; a procedure is one memory of its own."""
     made = arguments.add_options(options)
     usable = arguments.usable_messages(messages)
     if options.get("memory_type") == arguments.PROCEDURAL and options.get("agent_id") is not None:
-        return await _add_procedure(native, usable, made, summarize)
+        return await _add_procedure(native, usable, made)
     if not usable:
         return {"results": []}
     answer = await native("add", usable, **made)
@@ -57,17 +54,10 @@ async def add_messages(
     return made_answer
 
 
-async def _add_procedure(
-    native: Native, messages: list[Any], options: Mapping[str, Any], summarize: Summarize
-) -> dict[str, Any]:
+async def _add_procedure(native: Native, messages: list[Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Store one memory of how something was done: in a model's words if there is one, else as it was said."""
-    kept = {name: value for name, value in options.items() if name not in ("prompt", "strict", "infer")}
-    text = await summarize(messages, options.get("prompt"))
-    if text is None:
-        text = "\n".join(f"{one['role']}: {one['content']}" for one in messages)
-    if not text.strip():
-        raise InvalidInput("the model returned nothing for the procedure")
-    answer = await native("add", text, infer=False, kind="procedural", **kept)
+    kept = {name: value for name, value in options.items() if name != "infer"}
+    answer = await native("add", messages, kind="procedural", **kept)
     return {"results": [{name: one[name] for name in ("id", "memory", "event")} for one in answer["results"]]}
 
 

@@ -28,7 +28,7 @@ from memstone.core.llm.parse import How, UnreadableAnswer, clean_text, parse_jso
 from memstone.core.llm.questions import ModelQuestion, object_schema, system_message
 from memstone.core.portrait import is_within_budget
 from memstone.language.language import Language, TextGuard
-from memstone.language.text.normal import normal_text
+from memstone.language.text.normal import ESTIMATE, TokenCounter, normal_text
 from memstone.model.digest import EPISODE_SALIENCE, Digest, truncate_text
 from memstone.model.message import Message
 
@@ -277,7 +277,9 @@ def narrative_prompt(facts: Sequence[str], *, days: Sequence[str] = (), instruct
     )
 
 
-def parse_narrative(answer: str, facts: Sequence[str], tokens: int, language: Language) -> Narrative:
+def parse_narrative(
+    answer: str, facts: Sequence[str], tokens: int, language: Language, counter: TokenCounter = ESTIMATE
+) -> Narrative:
     """Return the text of an answer as far as the facts support it, and as far as it fits."""
     parsed = parse_json(answer)
     value = parsed.value
@@ -290,7 +292,7 @@ def parse_narrative(answer: str, facts: Sequence[str], tokens: int, language: La
     lines = [part for part in _ENDS.split(text) if part]
     remaining = [part for part in lines if known.bears_out(part)]
     text = text if remaining == lines else " ".join(remaining)
-    while remaining and not is_within_budget(text, tokens):
+    while remaining and not is_within_budget(text, tokens, counter):
         remaining.pop()
         text = text[: text.rfind(remaining[-1]) + len(remaining[-1])] if remaining else ""
     return Narrative(text, len(lines) - len(remaining), parsed.how)

@@ -24,7 +24,7 @@ from memstone.core.prompt.profile import (
     remove_quotes,
     says_more,
 )
-from memstone.language.text.normal import AMENDED, CHARS_PER_TOKEN, estimate_tokens, normal_text
+from memstone.language.text.normal import AMENDED, ESTIMATE, TokenCounter, normal_text
 from memstone.model.context import Citation, ContextSection, OmittedMemory, SelectedMemory
 from memstone.model.context_gate import Route
 from memstone.model.memory import Layer
@@ -52,6 +52,8 @@ _RECALLED_TOKENS: Final = 200
 
 _FRAME_TOKENS: Final = 85
 """So much markers, notice, date and headings take of a budget."""
+
+_MARKERS: Final = '<memstone-memory id="000000000000000000000000">\n</memstone-memory id="000000000000000000000000">'
 
 _SENTENCE: Final = re.compile("(?<=[.!?\u2026\u3002\uff01\uff1f])\\s+")
 _SPEAKER: Final = re.compile(r"^[^:\n]{1,40}: ")
@@ -114,6 +116,7 @@ def plan_block(  # noqa: PLR0913 - by keyword, each a part of the block
     narrative: BlockItem | None = None,
     profile: Profile = NOBODY,
     policy: RetrievalPolicy | None = None,
+    counter: TokenCounter = ESTIMATE,
 ) -> BlockPlan:
     """Plan the block for a budget in tokens; ``items`` come best first.
 
@@ -123,16 +126,16 @@ def plan_block(  # noqa: PLR0913 - by keyword, each a part of the block
     if budget <= 0:
         return BlockPlan()
     policy = policy or RetrievalPolicy()
-    picked = _Selection()
+    picked = _Selection(counter)
     answers = _override_lines(picked, overrides, policy.override_tokens)
     about = _narrative_lines(
-        picked, narrative, (budget * CHARS_PER_TOKEN) // 2 - len(_volatile_text(fence, today, "", ()))
+        picked, narrative, counter.units(budget) // 2 - counter.cost(_volatile_text(fence, today, "", ()))
     )
     known, texts = _profile_fact_lines(picked, profile), _profile_turn_lines(picked, profile)
     heading = _choose_heading(route, known)
     paid = () if profile.beside_budget else (*_section_lines(PROFILE, known), *_section_lines(TURNS, texts))
     fixed = _join_lines((*_section_lines(NARRATIVE, about), *paid))
-    room = budget * CHARS_PER_TOKEN - len(_volatile_text(fence, today, heading, ())) - len(fixed)
+    room = counter.units(budget) - counter.cost(_volatile_text(fence, today, heading, ())) - counter.cost(fixed)
     picked.literal = route == Route.TRANSCRIPT
     lines = _recalled_lines(picked, items if heading else (), _limits_for_route(route, budget, policy), policy, room)
     return _assemble_plan(picked, fence, today, (answers, about, known, texts, lines), route)
@@ -144,13 +147,19 @@ def _choose_heading(route: str, known: Sequence[str]) -> str:
     return ALSO if known and heading == PROFILE else heading
 
 
-def profile_tokens(budget: int, policy: RetrievalPolicy) -> int:
+def profile_tokens(budget: int, policy: RetrievalPolicy, counter: TokenCounter = ESTIMATE) -> int:
     """Return the part of a budget for the profile, which leaves room for recalled memories.
 
     It is 1 at least, for the most important fact, unless there is to be no profile.
     """
-    free = budget - _FRAME_TOKENS - min(_RECALLED_TOKENS, budget // 4)
+    free = budget - _frame_tokens(counter) - min(_RECALLED_TOKENS, budget // 4)
     return min(policy.profile_tokens, max(1, free))
+
+
+def _frame_tokens(counter: TokenCounter) -> int:
+    if counter.tokenizer is None:
+        return _FRAME_TOKENS
+    return max(_FRAME_TOKENS, counter.tokens("\n".join((_MARKERS, NOTICE, PROFILE, TURNS, HEADINGS["recall"]))))
 
 
 def _limits_for_route(route: str, budget: int, policy: RetrievalPolicy) -> dict[str, int]:
@@ -186,6 +195,7 @@ def _clamp_value(value: int, least: int, most: int) -> int:
 class _Selection:
     """What was selected so far, what was dropped, and what would be a repetition."""
 
+    counter: TokenCounter
     citations: list[Citation] = field(default_factory=list)
     chosen: list[SelectedMemory] = field(default_factory=list)
     dropped: list[OmittedMemory] = field(default_factory=list)
@@ -238,7 +248,7 @@ class _Selection:
             self.facts.append(item.text)
         turn = item.id if item.layer == Layer.TURN else item.sources[0] if item.sources else None
         self.citations.append(Citation(item.id, turn, item.date, line, item.text))
-        self.chosen.append(SelectedMemory(item.id, str(item.layer), estimate_tokens(line), item.score, counts=uses))
+        self.chosen.append(SelectedMemory(item.id, str(item.layer), self.counter.tokens(line), item.score, counts=uses))
         return line
 
     def drop(self, item: BlockItem, reason: str) -> None:
@@ -355,14 +365,14 @@ def _profile_turn_lines(picked: _Selection, profile: Profile) -> tuple[str, ...]
 
 def _override_lines(picked: _Selection, overrides: Iterable[BlockItem], cap: int) -> tuple[str, ...]:
     """Return standing instructions in order, up to their limit."""
-    room, lines = cap * CHARS_PER_TOKEN, []
+    room, lines = picked.counter.units(cap), []
     for item in overrides:
         line, text = f"- {_indent_text(neutralize_text(item.text))}", normal_text(item.text)
-        reason = picked.find_repetition(item, text) or (OVER_CAP if _line_cost(line) > room else "")
+        reason = picked.find_repetition(item, text) or (OVER_CAP if _line_cost(picked, line) > room else "")
         if reason:
             picked.drop(item, reason)
         else:
-            room -= _line_cost(line)
+            room -= _line_cost(picked, line)
             lines.append(picked.take(item, text, line))
     return tuple(lines)
 
@@ -372,7 +382,7 @@ def _narrative_lines(picked: _Selection, narrative: BlockItem | None, room: int)
         return ()
     line, text = f"  {_indent_text(neutralize_text(narrative.text))}", normal_text(narrative.text)
     reason = picked.find_repetition(narrative, text)
-    if not reason and len(_join_lines(_section_lines(NARRATIVE, (line,)))) > room:
+    if not reason and picked.counter.cost(_join_lines(_section_lines(NARRATIVE, (line,)))) > room:
         reason = OVER_BUDGET
     if reason:
         picked.drop(narrative, reason)
@@ -401,7 +411,7 @@ def _recalled_lines(
             picked.drop(item, reason or OVER_BUDGET)
             continue
         line = line_of(_remainder_of(item, picked), policy.excerpt_chars)
-        cost = _line_cost(line)
+        cost = _line_cost(picked, line)
         if full := bool(lines) and cost > room:
             picked.drop(item, OVER_BUDGET)
             continue
@@ -432,9 +442,9 @@ def _remainder_of(item: BlockItem, picked: _Selection) -> BlockItem:
     return replace(item, text=remove_quotes(item.text, quotes), match=len(before))
 
 
-def _line_cost(line: str) -> int:
-    """Return how many characters a line adds to a block."""
-    return len(line) + 1
+def _line_cost(picked: _Selection, line: str) -> int:
+    """Return what a line adds to a block."""
+    return picked.counter.cost(f"{line}\n")
 
 
 # --- in what words ----------------------------------------------------------------------------------------------------
@@ -515,5 +525,5 @@ def _assemble_plan(
         citations=tuple(picked.citations),
         chosen=tuple(picked.chosen),
         dropped=tuple(picked.dropped),
-        tokens=estimate_tokens(text),
+        tokens=picked.counter.tokens(text),
     )

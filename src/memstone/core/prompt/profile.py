@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from memstone.language.language import IdentityRules
-from memstone.language.text.normal import CHARS_PER_TOKEN, normal_text
+from memstone.language.text.normal import ESTIMATE, TokenCounter, normal_text
 from memstone.language.text.questions import Person, only_asks, person_of
 from memstone.language.text.statements import DENIAL_TERMS
 from memstone.language.text.tokens import document_terms, query_terms
@@ -265,7 +265,7 @@ class Profile:
 NOBODY: Final = Profile()
 
 
-def build_profile(facts: Iterable[ProfileFact], tokens: int) -> Profile:
+def build_profile(facts: Iterable[ProfileFact], tokens: int, counter: TokenCounter = ESTIMATE) -> Profile:
     """Choose the facts of a profile: by importance, of equals the newest; shown by importance, oldest first.
 
     The most important one is there whatever it costs, unless there is to be no profile.
@@ -278,9 +278,9 @@ def build_profile(facts: Iterable[ProfileFact], tokens: int) -> Profile:
             left_out.append((fact.id, reason))
         else:
             open_to.append(fact)
-    chosen, room, texts = list[ProfileFact](), tokens * CHARS_PER_TOKEN, set[str]()
+    chosen, room, texts = list[ProfileFact](), counter.units(tokens), set[str]()
     for fact in sorted(open_to, key=lambda one: (importance_of(one), -one.seq)):
-        words, cost = normal_text(fact.text), len(fact.text) + len("- \n")
+        words, cost = normal_text(fact.text), counter.cost(f"- {fact.text}\n")
         if words in texts:
             left_out.append((fact.id, SAME))
             continue
@@ -303,12 +303,18 @@ def says_who(fact: ProfileFact, rules: IdentityRules) -> bool:
     return of_life or rules.tells_life(fact.text) or fact.rank == _IDENTITY
 
 
-def room_left(facts: Iterable[ProfileFact], tokens: int) -> int:
-    """Return how many characters of a profile these facts leave."""
-    return tokens * CHARS_PER_TOKEN - sum(len(fact.text) + len("- \n") for fact in facts)
+def room_left(facts: Iterable[ProfileFact], tokens: int, counter: TokenCounter = ESTIMATE) -> int:
+    """Return how many units of a profile these facts leave."""
+    return counter.units(tokens) - sum(counter.cost(f"- {fact.text}\n") for fact in facts)
 
 
-def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: EndedFacts = NOTHING_ENDED) -> Profile:
+def add_turns(
+    profile: Profile,
+    turns: Iterable[ProfileTurn],
+    room: int,
+    ended: EndedFacts = NOTHING_ENDED,
+    counter: TokenCounter = ESTIMATE,
+) -> Profile:
     """Add what the user said, in their own words and whole: what they say of themselves first.
 
     Of equals, what nothing was learned from comes first, and of these the newest. What nothing was learned from, and
@@ -322,7 +328,7 @@ def add_turns(profile: Profile, turns: Iterable[ProfileTurn], room: int, ended: 
             quotes.setdefault(source, []).append(fact.quote)
     for _, turn in sorted(_rank_turns(turns), key=lambda one: (one[0], one[1].learned, -one[1].seq)):
         words, rest = normal_text(turn.text), remove_quotes(turn.text, quotes.get(turn.id, ()))
-        cost = len(rest) + len(f"- [{turn.date}] \n")
+        cost = counter.cost(f"- [{turn.date}] {rest}\n")
         if (
             words in texts
             or is_covered(turn.text, quotes.get(turn.id, ()))

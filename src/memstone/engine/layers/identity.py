@@ -254,7 +254,7 @@ async def _ensure_spaces(tx: Tx, owner: Scope, vectors: Vectors) -> None:
 def _add_warnings(runtime: Runtime, identity_result: IdentityResult, warnings: Sequence[str]) -> IdentityResult:
     """Return the answer, with what the caller should know: beyond a size, not all overrides are shown to a model."""
     cap = runtime.policy.retrieval.override_tokens
-    size = sum(one["token_count"] for one in identity_result["overrides"])
+    size = sum(runtime.token_counter.tokens(one["text"]) for one in identity_result["overrides"])
     lines = list(warnings)
     if size > cap:
         lines.append(f"the overrides have about {size:,} tokens, but a model sees only the first {cap:,}")

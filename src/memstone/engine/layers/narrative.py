@@ -200,17 +200,19 @@ async def lines_of(runtime: Runtime, tx: Tx, owner: Scope, now: Instant) -> list
 
 async def _generate_text(runtime: Runtime, lines: Sequence[PortraitFact]) -> tuple[str, str]:
     """Return the text, and who wrote it."""
-    tokens = runtime.policy.formation.portrait_tokens
+    tokens, counter = runtime.policy.formation.portrait_tokens, runtime.token_counter
     if runtime.llm is not None:
         facts = [line.text for line in lines]
         days = [line.said_at[:10] for line in lines]
         question = narrative_prompt(facts, days=days, instructions=runtime.policy.instructions)
         answer = (
-            await ask_model(runtime, question, lambda text: parse_narrative(text, facts, tokens, runtime.language))
+            await ask_model(
+                runtime, question, lambda text: parse_narrative(text, facts, tokens, runtime.language, counter)
+            )
         ).value
         if answer.text:
-            return with_names(answer.text, lines, tokens), runtime.llm.model
-    return compose_user_text(lines, tokens) or lines[0].text, BY_RULES
+            return with_names(answer.text, lines, tokens, counter), runtime.llm.model
+    return compose_user_text(lines, tokens, counter) or lines[0].text, BY_RULES
 
 
 async def _store_narrative(

@@ -45,7 +45,7 @@ def _check_learning(runtime: Runtime, request: AddRequest) -> Where | None:
         if value is not None:
             raise InvalidInput(
                 f"a {name} describes one memory, but learning may store several or none",
-                hint="pass infer=False to store the text itself as one memory",
+                hint="pass infer=False to store the text itself as one memory, or agent_id and kind='procedural'",
             )
     _check_prompt(runtime, request.prompt)
     compared_with = rename_filter_users(runtime, split_scope(request.filters)[1])

@@ -35,7 +35,7 @@ from memstone.engine.store.turns import IDLE
 from memstone.engine.store.write import REPEATS
 from memstone.errors import InvalidInput, ScopeError
 from memstone.language.language import IdentityRules, Language, TextGuard
-from memstone.language.text.normal import estimate_tokens
+from memstone.language.text.normal import ESTIMATE, TokenCounter
 from memstone.model.context_gate import GateMode
 from memstone.model.fact import CLASSES
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
@@ -65,8 +65,8 @@ MOST_TURNS: Final = 300
 MOST_IDLE: Final = 100
 """So many of the newest turns that tell nothing to remember are named as left out."""
 
-_LEAST_ROOM: Final = 80
-"""With fewer characters left than this, turns are not even read."""
+_LEAST_ROOM: Final = 20
+"""With fewer tokens left than this, turns are not even read."""
 
 _NOT_THE_USERS: Final = frozenset({Origin.ASSISTANT, Origin.TOOL})
 
@@ -90,6 +90,7 @@ class ProfileRequest:
     """Whether what finds no room is named, too, where there is room for nothing more."""
 
     language: Language = field(kw_only=True)
+    counter: TokenCounter = ESTIMATE
 
     @property
     def owner(self) -> Scope:
@@ -117,9 +118,9 @@ async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Pro
 
 
 async def _assemble_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
-    made = _with_days(build_profile(await read_facts(tx, cache, wanted), wanted.tokens), wanted.zone)
-    room = room_left(made.facts, wanted.tokens)
-    if not wanted.names_all and room <= _LEAST_ROOM:
+    made = _with_days(build_profile(await read_facts(tx, cache, wanted), wanted.tokens, wanted.counter), wanted.zone)
+    room = room_left(made.facts, wanted.tokens, wanted.counter)
+    if not wanted.names_all and room <= wanted.counter.units(_LEAST_ROOM):
         return made
     turns = await _read_turns(tx, wanted)
     idle = await _read_idle_turns(tx, wanted, min((turn.seq for turn in turns), default=0))
@@ -127,7 +128,7 @@ async def _assemble_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -
     if not turns:
         return made
     ended = await read_ended_facts(tx, cache, wanted) if wanted.as_of is None else NOTHING_ENDED
-    return add_turns(made, turns, room, ended)
+    return add_turns(made, turns, room, ended, wanted.counter)
 
 
 async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirrors: Sequence[FoundMemory]) -> Profile:
@@ -139,7 +140,7 @@ async def read_identity(tx: Tx, cache: BlockCache, wanted: ProfileRequest, mirro
     facts = [fact for fact in await read_facts(tx, cache, wanted) if says_who(fact, rules)]
     known = {fact.id for fact in facts}
     others = [profile_fact(one.record, rules) for one in mirrors if one.record.origin_id not in known]
-    made = build_profile([*facts, *others], wanted.tokens)
+    made = build_profile([*facts, *others], wanted.tokens, wanted.counter)
     return replace(_with_days(made, wanted.zone), beside_budget=True)
 
 
@@ -153,12 +154,12 @@ def _day_text(when: Instant, zone: tzinfo) -> str:
 
 
 async def always_shown(
-    tx: Tx, cache: BlockCache, language: Language, owner: Scope, now: Instant, policy: Policy
+    tx: Tx, cache: BlockCache, language: Language, owner: Scope, now: Instant, policy: Policy, counter: TokenCounter
 ) -> frozenset[str]:
     """Return the ids of the facts that a model always sees about an owner."""
-    wanted = ProfileRequest(owner, now, policy.retrieval.profile_tokens, language=language)
+    wanted = ProfileRequest(owner, now, policy.retrieval.profile_tokens, language=language, counter=counter)
     facts = await read_facts(tx, cache, wanted)
-    in_profile = build_profile(facts, wanted.tokens).facts if policy.retrieval.gate == GateMode.PROFILE else ()
+    in_profile = build_profile(facts, wanted.tokens, counter).facts if policy.retrieval.gate == GateMode.PROFILE else ()
     who = Portrait([], [])
     if owner.user_id:
         who = await read_portrait(tx, language, Scope(owner.tenant_id, owner.user_id), now)
@@ -356,7 +357,15 @@ async def get_profile(runtime: Runtime, values: dict[str, Any], tokens: int | No
     size = _validate_tokens(policy.profile_tokens if tokens is None else tokens)
 
     async def work(tx: Tx) -> tuple[Profile, Portrait]:
-        wanted = ProfileRequest(scope, now, size, zone=runtime.zone, names_all=True, language=runtime.language)
+        wanted = ProfileRequest(
+            scope,
+            now,
+            size,
+            zone=runtime.zone,
+            names_all=True,
+            language=runtime.language,
+            counter=runtime.token_counter,
+        )
         who = await read_portrait(tx, runtime.language, Scope(scope.tenant_id, scope.user_id), now)
         return await read_profile(tx, runtime.blocks, wanted), who
 
@@ -375,7 +384,7 @@ async def get_profile(runtime: Runtime, values: dict[str, Any], tokens: int | No
         "facts": facts,
         "turns": turns,
         "left_out": [{"id": one, "reason": reason} for one, reason in found.left_out],
-        "tokens": estimate_tokens("".join((*lines, *message))),
+        "tokens": runtime.token_counter.tokens("".join((*lines, *message))),
         "profile_tokens": size,
         "complete": found.is_complete,
     }

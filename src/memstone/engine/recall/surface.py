@@ -37,6 +37,7 @@ from memstone.engine.store.deleted_spans import hide_deleted_in_episodes
 from memstone.engine.store.holders import read_owners
 from memstone.engine.store.status import OPEN
 from memstone.language.language import Language, TextGuard
+from memstone.language.text.normal import ESTIMATE, TokenCounter
 from memstone.language.text.questions import only_asks
 from memstone.model.access import Bounds
 from memstone.model.context import Due, OmittedMemory
@@ -175,6 +176,7 @@ class SurfacedMemories:
     """The numbers of hits that are only shown where the profile holds little of what is known."""
 
     language: Language = field(kw_only=True)
+    counter: TokenCounter = ESTIMATE
 
 
 @dataclass(slots=True)
@@ -293,6 +295,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Po
         wanted.state,
         in_session=wanted.in_session,
         language=wanted.language,
+        counter=wanted.counter,
     )
     if wanted.profile_tokens > 0:
         made.profile = await read_profile(tx, cache, asked)

@@ -9,7 +9,7 @@ to do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +21,7 @@ from memstone.core.consolidation import (
     days_before,
     find_merges,
     find_promotions,
+    find_repeats,
     merge_links,
     merge_records,
     owners_of,
@@ -85,7 +86,7 @@ async def _run_and_log(run: Pass) -> None:
     job = Job(id=run.job_id, task=TASK, scope=run.scope, status="error", created_at=run.now)
     try:
         await _run_steps(run)
-        job.status = "success"
+        job.status, job.details = "success", {"repeats": True}
     except MemstoneError as error:
         job.details = {"error": error.as_dict()}
         raise
@@ -98,27 +99,42 @@ async def _run_and_log(run: Pass) -> None:
 
 async def _run_steps(run: Pass) -> None:
     run.policies = await read_policies(run.runtime)
+    earlier = await _read_earlier_passes(run)
     await merge_duplicates(run, Layer.EPISODE)
+    if not (run.scope.is_open and any(one.merged_repeats for one in earlier)):
+        await merge_repeats(run)
     await merge_duplicates(run, Layer.FACT)
     await promote_facts(run)
     await sweep.evict_faded_facts(run)
     await sweep.expire_memories(run)
     await sweep.prune_old_memories(run)
     await summarize_pass(run)
-    earlier = await _read_earlier_passes(run)
     if not run.dry_run:
-        await _refresh_narratives(run, earlier[0][1] if earlier else 0)
+        await _refresh_narratives(run, earlier[0].changes if earlier else 0)
     if run.scope.is_open:  # logs and receipts belong to the whole tenant
         # At least half an interval ago, so that a second pass right after this one finds nothing more to forget.
         latest = days_before(run.now, run.runtime.policy.upkeep.interval_hours / 48)
-        await sweep.purge_old_rows(run, next((changes for at, changes in earlier if at <= latest), 0))
+        await sweep.purge_old_rows(run, next((one.changes for one in earlier if one.began <= latest), 0))
 
 
-async def _read_earlier_passes(run: Pass) -> list[tuple[Instant, int]]:
-    """Return when the whole passes before this one ran, newest first, and how far the log of changes had come then."""
+@dataclass(frozen=True, slots=True)
+class EarlierPass:
+    """When a whole pass began, how far the log of changes had come, and whether it merged what was known twice."""
+
+    began: Instant
+    changes: int
+    merged_repeats: bool
+
+
+async def _read_earlier_passes(run: Pass) -> list[EarlierPass]:
+    """Return the whole passes before this one, newest first."""
     tenant = Scope(run.runtime.tenant_id)
     jobs = await run.runtime.ledger.read(lambda tx: tx.jobs.find(tenant, task=TASK, status="success", limit=PAGE))
-    return [(job.created_at, int(job.details.get("changes", 0))) for job in jobs if job.scope.is_open]
+    return [
+        EarlierPass(job.created_at, int(job.details.get("changes", 0)), bool(job.details.get("repeats")))
+        for job in jobs
+        if job.scope.is_open
+    ]
 
 
 async def _refresh_narratives(run: Pass, since: int) -> None:
@@ -188,28 +204,47 @@ async def merge_duplicates(run: Pass, layer: Layer) -> None:
             if len(records) > 1
             else []
         )
-        for page in _split_pages(planned):
-            if run.dry_run:
-                for one in await run.runtime.ledger.read(partial(_filter_mergeable, run=run, page=page)):
-                    run.would("merged", one.dropped)
-                continue
-            for links in await run.write(partial(_merge_page, run=run, page=page)):
-                run.did("merged", links)
+        await _merge_planned(run, planned)
+
+
+async def merge_repeats(run: Pass) -> None:
+    """Let facts of an owner that say the same word for word become one, in whichever conversations they were learned.
+
+    Earlier versions learned them once for each conversation. Nothing doubles them any more, so one pass over everything
+    is enough.
+    """
+    for owner in await _list_owners(run, Layer.FACT):
+        await run.go_on()
+        records = await _read_newest(run, owner, Layer.FACT, _COMPARED[Layer.FACT])
+        await _merge_planned(run, await run.runtime.io.run(partial(find_repeats, records)), exact=True)
+
+
+async def _merge_planned(run: Pass, planned: Sequence[Merge], *, exact: bool = False) -> None:
+    for page in _split_pages(planned):
+        if run.dry_run:
+            for one in await run.runtime.ledger.read(partial(_filter_mergeable, run=run, page=page, exact=exact)):
+                run.would("merged", one.dropped)
+            continue
+        for links in await run.write(partial(_merge_page, run=run, page=page, exact=exact)):
+            run.did("merged", links)
 
 
 def _split_pages(planned: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (planned[start : start + PAGE] for start in range(0, len(planned), PAGE))
 
 
-async def _filter_mergeable(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[Merge]:
-    """Return those that both still hold, are seen by the same owners, who all merge, and were not parted since."""
+async def _filter_mergeable(tx: Tx, *, run: Pass, page: Sequence[Merge], exact: bool) -> list[Merge]:
+    """Return those that both still hold, are seen by the same owners, who all merge, and were not parted since.
+
+    Nobody needs to want that what says ``exact``ly the same is merged.
+    """
     found = []
     for one in page:
         stored, dropped = await tx.memories.at(one.survivor.seq), await tx.memories.at(one.dropped.seq)
         if stored is None or dropped is None or not (is_current(stored) and is_current(dropped)):
             continue
         links, others = [await tx.links.of(record.tenant_id, record.seq) for record in (stored, dropped)]
-        together = owners_of(links) == owners_of(others) and _all_merge(run, links, stored)
+        together = owners_of(links) == owners_of(others) and (exact or _all_merge(run, links, stored))
         if together and not await _was_undone(tx, stored, dropped):
             found.append(Merge(stored, dropped))
     return found
@@ -228,12 +263,12 @@ async def _was_undone(tx: Tx, record: Record, dropped: Record) -> bool:
     return any(event.event == EventType.MERGE and event.new_id == record.id for event in history)
 
 
-async def _merge_page(tx: Tx, *, run: Pass, page: Sequence[Merge]) -> list[list[Link]]:
+async def _merge_page(tx: Tx, *, run: Pass, page: Sequence[Merge], exact: bool) -> list[list[Link]]:
     done = []
     for planned in page:  # one by one: what is kept may have grown by the one before
         done += [
             await _merge_pair(tx, run, one.survivor, one.dropped)
-            for one in await _filter_mergeable(tx, run=run, page=[planned])
+            for one in await _filter_mergeable(tx, run=run, page=[planned], exact=exact)
         ]
     return done
 

@@ -134,7 +134,7 @@ async def _choose_memories(
 def _select_over_budget(records: Sequence[Record], run: Pass, wanted: SummaryLimits) -> list[ShortenedMemory]:
     """Return those of one owner, newest first, that do not fit, are old enough and can be said in fewer words."""
     records = sorted(records, key=lambda record: (record.created_at, record.seq), reverse=True)
-    places = over_budget((estimate_tokens(record.text) for record in records), wanted.max_tokens)
+    places = over_budget((run.runtime.token_counter.tokens(record.text) for record in records), wanted.max_tokens)
     days = wanted.older_than_days
     old = [records[at] for at in places if days is None or records[at].created_at < days_before(run.now, days)]
     return [ShortenedMemory(record, short) for record in old if (short := shorten_text(record.text)) is not None]

@@ -173,7 +173,13 @@ async def _always_shown(tx: Tx, run: Pass, scope: Scope) -> frozenset[str]:
     owner = owner_of(scope)
     if owner not in run.always_shown:
         run.always_shown[owner] = await always_shown(
-            tx, run.runtime.blocks, run.runtime.language, owner, run.now, run.policies.of(owner)
+            tx,
+            run.runtime.blocks,
+            run.runtime.language,
+            owner,
+            run.now,
+            run.policies.of(owner),
+            run.runtime.token_counter,
         )
     return run.always_shown[owner]
 

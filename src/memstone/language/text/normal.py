@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from memstone.model.unicode_forms import normalize_unicode
@@ -49,3 +51,30 @@ def estimate_tokens(text: object) -> int:
     Good enough to keep a budget, needs no vocabulary, and never guesses too low for plain English.
     """
     return -(-len(text) // CHARS_PER_TOKEN) if isinstance(text, str) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounter:
+    """How large texts are, for a budget in tokens: by the estimate, or by a tokenizer in its place.
+
+    A budget is spent in units: characters for the estimate, so that what is rounded up is only the sum, and tokens for
+    a tokenizer.
+    """
+
+    tokenizer: Callable[[str], int] | None = None
+
+    def tokens(self, text: str) -> int:
+        """Return how many tokens a text has."""
+        return estimate_tokens(text) if self.tokenizer is None else int(self.tokenizer(text))
+
+    def units(self, tokens: int) -> int:
+        """Return how many units a budget has."""
+        return tokens * CHARS_PER_TOKEN if self.tokenizer is None else tokens
+
+    def cost(self, text: str) -> int:
+        """Return how many units a text takes."""
+        return len(text) if self.tokenizer is None else int(self.tokenizer(text))
+
+
+ESTIMATE: Final = TokenCounter()
+"""A quarter of the characters."""

@@ -15,6 +15,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from memstone.config import store_path
 from memstone.core.importers import FORMATS
 from memstone.core.redact import preview_text
 from memstone.engine.transfer.archives import SourceFormat, read_source
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 pages = Pages()
 
 PATH: Final = "/console/settings/data"
+_ALL: Final = "everything"
 _UPLOADS: Final = 20
 _SAMPLES: Final = 8
 
@@ -97,7 +99,16 @@ async def show_data(visit: Visit) -> Response:
     values: dict[str, Any] = {"running": running, "backup_folder": settings.server.backup_folder, "formats": FORMATS}
     values["most_bytes"] = settings.server.body_bytes
     values["is_operator"] = visit.caller.key.tenant_id == settings.tenant
+    values["store_bytes"] = await _measure_store(visit) if values["is_operator"] else None
     return visit.render("data.html", title="Data", **values)
+
+
+async def _measure_store(visit: Visit) -> int:
+    """Return how large the store is; of a file without looking into it."""
+    path = store_path(visit.console.state.settings)
+    if path is not None and path.is_file():
+        return path.stat().st_size
+    return (await visit.memory.admin.check())["bytes"]
 
 
 # --- import -----------------------------------------------------------------------------------------------------------
@@ -193,8 +204,12 @@ async def start_erasure(visit: Visit) -> Response:
     """Erase everything of a person for good, or only say what that would be."""
     kind, name = visit.field("kind"), visit.field("subject").strip()
     dry_run = visit.field("trial") == "on"
+    if kind == _ALL and name == _ALL:
+        return _start_reset(visit, dry_run=dry_run)
     if kind not in ("user", "agent", "run", "memory") or not name:
-        raise InvalidInput("say who or what is to be erased", hint="choose the kind, and type the id")
+        raise InvalidInput(
+            "say who or what is to be erased", hint="choose the kind, and type the id; for everything type everything"
+        )
     if not dry_run and visit.field("confirm") != name:
         raise InvalidInput("the erasure was not confirmed", hint=f"type {name} once more: it cannot be undone")
     subject: dict[str, Any] = {f"{kind}_id": name}
@@ -203,6 +218,26 @@ async def start_erasure(visit: Visit) -> Response:
         return await visit.memory.admin.erase(**subject, progress=progress, dry_run=dry_run)
 
     job = works_of(visit.request).start(visit.caller.key.tenant_id, "erase", work)
+    return visit.leave(link_to(f"/console/work/{job.id}", then=PATH))
+
+
+def _start_reset(visit: Visit, *, dry_run: bool) -> Response:
+    """Remove all memories of the tenant, or only say how many that is."""
+    if not dry_run and visit.field("confirm") != _ALL:
+        raise InvalidInput("this was not confirmed", hint="type everything once more: it cannot be undone")
+
+    async def work(_: Progress) -> Any:
+        counts = await visit.memory.stats()
+        if not dry_run:
+            await visit.memory.reset()
+        return {
+            "dry_run": dry_run,
+            "memories": counts["memories"],
+            "turns": counts["turns"],
+            "events": counts["events"],
+        }
+
+    job = works_of(visit.request).start(visit.caller.key.tenant_id, "reset", work)
     return visit.leave(link_to(f"/console/work/{job.id}", then=PATH))
 
 

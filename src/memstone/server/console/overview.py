@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from starlette.responses import Response
 
 from memstone.engine.browse import BrowseRequest, OverviewFigures, browse_memories, overview_figures
+from memstone.engine.status import engine_status
 from memstone.model.access import Verb
 from memstone.model.event import EventType
 from memstone.model.memory import Layer, Status
@@ -24,6 +25,7 @@ T = TypeVar("T")
 
 DAYS: Final = 30
 _LEARNED: Final = frozenset({EventType.ADD})
+_KNOWN: Final = (Layer.IDENTITY, Layer.FACT, Layer.EPISODE)
 _RECALLED: Final = "RECALL"
 _NEWEST: Final = 6
 _MOST_FIGURES: Final = 1_000
@@ -44,7 +46,8 @@ async def show_overview(visit: Visit) -> Response:
         title="Overview",
         user=user,
         figures=figures,
-        memories=figures.count(Layer.IDENTITY, Layer.FACT, Layer.EPISODE),
+        memories=figures.count(*_KNOWN),
+        aside=figures.count(*_KNOWN, statuses=(Status.DISABLED, Status.QUARANTINED)),
         turns=figures.count(Layer.TURN),
         doubtful=figures.count(*Layer, statuses=(Status.QUARANTINED,)),
         plot=plot_days(figures.days, datetime.now(UTC).date()),
@@ -108,7 +111,7 @@ async def _health(visit: Visit) -> list[tuple[str, str, str]]:
     """Return each part of the memory with a tone and what there is to say about it."""
     reason = await visit.console.state.writable.reason()
     parts = [("Store", "ok" if reason is None else "danger", "can be written" if reason is None else reason)]
-    status = await _count_rarely(visit, "status", lambda _: visit.memory.admin.status())
+    status = await visit.run(engine_status, counts=False)
     labels = {"embedding": "Embeddings", "vector_store": "Vectors", "llm": "Language model"}
     optional = {"llm"}
     for name, label in labels.items():

@@ -159,7 +159,9 @@ def _end_of(day: date) -> str:
 
 
 async def _entities(visit: Visit, user: str) -> list[EntityItem]:
-    return (await visit.memory.graph.entities(user_id=user, limit=MOST_NODES))["results"]
+    """Return what memories mention; the own name of a person is the person, unless something is related to it."""
+    found = (await visit.memory.graph.entities(user_id=user, limit=MOST_NODES))["results"]
+    return [one for one in found if one["name"].casefold() != user.casefold()]
 
 
 async def _relations_at(visit: Visit, user: str, day: date) -> list[RelationItem]:

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from memstone.core.redact import redact_preview
 from memstone.engine.browse import find_by_ids
-from memstone.language.text.normal import estimate_tokens
+from memstone.engine.preview import count_tokens
 from memstone.model.access import Verb
 from memstone.server.console.memory import texts_of
 from memstone.server.console.visit import NobodyNamed, Pages, Visit
@@ -35,7 +35,7 @@ async def show_profile(visit: Visit) -> Response:
         title="Profile",
         user=user,
         profile=profile,
-        lines=_lines_of(visit, profile),
+        lines=await _lines_of(visit, profile),
         left_out=[{**one, "text": texts[one["id"]]} for one in left_out if one["id"] in texts],
         message=message,
         preview=await _preview(visit, user, message, profile) if message else None,
@@ -44,19 +44,15 @@ async def show_profile(visit: Visit) -> Response:
     )
 
 
-def _lines_of(visit: Visit, profile: Mapping[str, Any]) -> list[dict[str, Any]]:
+async def _lines_of(visit: Visit, profile: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the lines of a profile in the order in which a model sees them, with what each costs."""
     show = str if visit.sees_texts else redact_preview
     parts = (("instruction", "instructions"), ("", "facts"), ("said", "turns"))
+    lines = [(about, one) for about, part in parts for one in profile[part]]
+    costs = await visit.run(count_tokens, [one["memory"] for _, one in lines])
     return [
-        {
-            "id": one["id"],
-            "text": show(one["memory"]),
-            "about": one.get("about") or about,
-            "tokens": estimate_tokens(one["memory"]),
-        }
-        for about, part in parts
-        for one in profile[part]
+        {"id": one["id"], "text": show(one["memory"]), "about": one.get("about") or about, "tokens": cost}
+        for (about, one), cost in zip(lines, costs, strict=True)
     ]
 
 

@@ -205,6 +205,8 @@ class Visit:
     caller: Caller
     token: str
     form: FormData = field(default_factory=FormData)
+    trouble: str | None = None
+    """Why nothing can be stored right now, in a word; None while it can."""
 
     @property
     def memory(self) -> AsyncMemoryVerbs:
@@ -387,6 +389,8 @@ async def _answer(route: PageRoute, request: Request) -> Response:
             visit.caller.needs_tenant()
         if route.method != "GET":
             await visit.check_form()
+        elif not visit.is_htmx:
+            visit.trouble = await visit.console.state.writable.reason()
         return await route.handler(visit, **request.path_params)
     except MemstoneError as error:
         return error_page(request, error, visit)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from memstone.engine.access.admission import key_of
 from memstone.engine.add_request import AddRequest
+from memstone.engine.preview import count_tokens
 from memstone.engine.recall.gate import asks_about_user
 from memstone.errors import Conflict, InvalidInput
-from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Verb
 from memstone.model.instant import parse_when
 from memstone.model.query import And, Condition, Op, ScoreParts, Where
@@ -78,13 +78,14 @@ async def search_memories(call: ToolUse) -> Json:
     policy = await call.policy(owner)
     wanted = {**_search_scope(call), "user_id": owner, "limit": values.get("limit", FOUND)}
     if not policy.retrieval.token_budget:  # no budget, no memory: the caller
-        return _cut_to_budget([], 0)
+        return {"memories": [], "count": 0, "totalTokens": 0}
     if "query" not in values:
         found = await _visible_results(call, await call.memory.search("", strategy="recent", **wanted))
     else:
         found = await _visible_results(call, await call.memory.search(values["query"], explain=True, **wanted))
         found = found if policy.strategy == "recent" else await _select_similar(call, values["query"], found)
-    return _cut_to_budget(found, values.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
+    costs = await call.memory.engine.run(count_tokens, [one["memory"] for one in found])
+    return _cut_to_budget(found, costs, values.get("max_tokens", min(policy.retrieval.token_budget, MOST_TOKENS)))
 
 
 def _search_scope(call: ToolUse) -> Json:
@@ -113,11 +114,10 @@ async def _select_similar(call: ToolUse, query: str, found: list[Json]) -> list[
     return found if about_user else []
 
 
-def _cut_to_budget(found: Sequence[Json], most: int) -> Json:
+def _cut_to_budget(found: Sequence[Json], costs: Sequence[int], most: int) -> Json:
     """Return the hits within a budget of tokens, in their order; the first is always there."""
     memories, total = list[Json](), 0
-    for one in found:
-        cost = estimate_tokens(one["memory"])
+    for one, cost in zip(found, costs, strict=True):
         if memories and total + cost > most:
             break
         memories.append(entry_of(one))

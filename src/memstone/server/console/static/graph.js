@@ -123,6 +123,7 @@ class Graph {
       }
     }
     for (const { from, to } of this.edges.values()) {
+      if (all.length < 60) this.clearLabel(all, from, to);
       const dx = to.x - from.x;
       const dy = to.y - from.y;
       const far = Math.hypot(dx, dy) || 1;
@@ -143,6 +144,19 @@ class Graph {
       node.vy *= 0.72;
     }
     this.heat *= 0.985;
+  }
+
+  // Names near the middle of an edge would hide what it says.
+  clearLabel(all, from, to) {
+    for (const node of all) {
+      if (node === from || node === to) continue;
+      const dx = node.x - (from.x + to.x) / 2 || 0.1;
+      const dy = node.y - (from.y + to.y) / 2 || 0.1;
+      const square = Math.max(dx * dx + dy * dy, 60);
+      const push = (2600 * this.heat) / square / Math.sqrt(square);
+      node.vx += dx * push;
+      node.vy += dy * push;
+    }
   }
 
   place() {
