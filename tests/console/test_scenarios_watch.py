@@ -498,7 +498,7 @@ def test_a_person_is_erased_with_a_report(site: Site) -> None:
         page.get_by_label("The same id once more").fill("alice")
         page.get_by_label(re.compile("Only count")).uncheck()
         page.get_by_role("button", name="Erase").click()
-        page.get_by_text("sealed with the key of this store").wait_for()
+        page.get_by_text("signed with the key of this store").wait_for()
         report = page.locator("#report").inner_text()
         open_page(page, site, "/console/settings/data")
         page.get_by_text("Check an erasure report").click()
