@@ -429,7 +429,7 @@ def test_a_key_is_created_copied_and_revoked(site: Site) -> None:
         page.locator("#key-reach").select_option("user")
         page.locator("#key-who").fill("alice")
         page.get_by_role("button", name="Create").first.click()
-        page.get_by_text("shown this once").wait_for()
+        page.get_by_text("shown only once").wait_for()
         assert page.locator("#secret-key").inner_text().startswith("rt_")
         page.get_by_role("link", name="I have copied it").click()
         assert not page.locator("#secret-key").count()
