@@ -1,4 +1,4 @@
-"""``/docs``: the HTTP reference for people, made from the description of the service."""
+"""``/docs``: the HTTP reference for people, made from the descriptions of the service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from memstone.errors import NotFoundError
 from memstone.server.console.visit import console_of, error_page
-from memstone.server.description import FILE
+from memstone.server.description import FILES
 
 PATH: Final = "/docs"
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
@@ -102,16 +102,17 @@ class ApiPart:
 @cache
 def load_reference() -> tuple[str, dict[str, ApiPart]]:
     """Return the version of the API, and its parts by their names in addresses."""
-    document = json.loads(FILE.read_bytes())
-    reader = DescriptionReader(document)
+    documents = [json.loads(file.read_bytes()) for file in FILES.values()]
     parts = {name: ApiPart(name, about) for name, about in ABOUT.items()}
-    for path, operations in document["paths"].items():
-        for method in _METHODS:
-            if method in operations:
-                name = operations[method].get("tags", ["other"])[-1]
-                part = parts.setdefault(name, ApiPart(name, ""))
-                part.operations.append(reader.operation(path, method, operations[method]))
-    return document["info"]["version"], {part.slug: part for part in parts.values() if part.operations}
+    for document in documents:
+        reader = DescriptionReader(document)
+        for path, operations in document["paths"].items():
+            for method in _METHODS:
+                if method in operations:
+                    name = operations[method].get("tags", ["other"])[-1]
+                    part = parts.setdefault(name, ApiPart(name, ""))
+                    part.operations.append(reader.operation(path, method, operations[method]))
+    return documents[0]["info"]["version"], {part.slug: part for part in parts.values() if part.operations}
 
 
 class DescriptionReader:
