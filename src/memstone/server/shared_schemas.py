@@ -84,7 +84,10 @@ def _answer_types() -> dict[str, Any]:
 
 
 def share_values(document: dict[str, Any]) -> None:
-    """Name the lists of words that answers have in many fields; requests keep them, where a reader looks for them."""
+    """Name the lists of words that answers use in many fields.
+
+    Requests keep them inline, where a reader looks for them.
+    """
     schemas = document["components"]["schemas"]
     named = {tuple(get_args(words)): (name, about) for name, (words, about) in _VALUES.items()}
     used: dict[str, Any] = {}
@@ -147,7 +150,10 @@ def share_parameters(document: dict[str, Any]) -> None:
 
 
 def _simplify_parameter(parameter: dict[str, Any]) -> None:
-    """Say once what a parameter is for, and not that it may be null: in a query there is no null, and all is text."""
+    """Describe a parameter as briefly as possible.
+
+    In a query there is no null, and every value is text.
+    """
     form = parameter["schema"]
     if parameter.get("required") is False:
         del parameter["required"]

@@ -1,4 +1,6 @@
-"""The summary of every route, in plain words: a verb and its object, at most 60 characters, and no two alike.
+"""The summary of every route, in plain words.
+
+A summary is a verb and its object, has at most 60 characters, and is unique.
 
 ``/openapi.json`` shows them, and makes from them the names of operations, which generated clients use as the names of
 their methods, and the names of the bodies of routes made from methods.

@@ -25,7 +25,10 @@ _AT_ONCE: Final = 100
 
 
 async def check_graph(runtime: Runtime, *, repair: bool) -> GraphReport:
-    """Compare the graph database with the ledger; with ``repair`` fill in what is missing, or build all of it again."""
+    """Compare the graph database with the ledger.
+
+    ``repair`` fills in what is missing, or builds all of it again.
+    """
     if runtime.bounds is not None:
         raise Forbidden("this key cannot check the graph", hint="use a key for the whole tenant")
     named = await _name_unread_memories(runtime) if repair else 0
