@@ -224,7 +224,7 @@ def _build_index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
 
     store = vector_store_of(settings, io)
     embedded: VectorIndex = build_adapter("index", where, {}, io, ledger)
-    return MirroredIndex(ledger, store, chosen.collection_name, io, embedded)
+    return MirroredIndex(ledger, store, chosen.collection_name, io, embedded, payload_text=chosen.payload_text)
 
 
 def vector_store_of(settings: Settings, io: Io) -> VectorStore:

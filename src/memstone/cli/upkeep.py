@@ -397,7 +397,8 @@ def _read_former_settings(file: str, settings: Settings) -> Settings:
     former = type(settings).load(file)
     if former.vector_store.provider in ("local", "memory"):
         raise ConfigError(f"{file} names no separate vector store", hint="name the configuration that you used before")
-    if former.vector_store == settings.vector_store:
+    same = former.vector_store.model_copy(update={"payload_text": settings.vector_store.payload_text})
+    if same == settings.vector_store:
         raise ConfigError(f"{file} names the vector store that is in use", hint="nothing was dropped")
     return former
 
