@@ -72,6 +72,8 @@ PROVIDERS: Final = (
     ("reranker", "cohere"),
     ("reranker", "jina"),
     ("reranker", "voyage"),
+    ("reranker", "zeroentropy"),
+    ("reranker", "llm"),
     ("reranker", "http"),
     ("reranker", "local"),
 )
@@ -282,6 +284,7 @@ _PROMPTS: Final = {
     "distill_narrative": "The narrative of a user",
     "graph": "Names and relations, with `graph.llm`",
     "gate": 'Whether memory helps with a message, with `context.gate = "llm"`',
+    "rerank": 'How well results answer a question, with `reranker.provider = "llm"`',
     "instructions": "`suggest_instructions`",
 }
 

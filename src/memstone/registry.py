@@ -84,6 +84,8 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("reranker", "cohere"): ("memstone.adapters.rerank.cohere:CohereReranker", ""),
     ("reranker", "jina"): ("memstone.adapters.rerank.jina:JinaReranker", ""),
     ("reranker", "voyage"): ("memstone.adapters.rerank.voyage:VoyageReranker", ""),
+    ("reranker", "zeroentropy"): ("memstone.adapters.rerank.zeroentropy:ZeroEntropyReranker", ""),
+    ("reranker", "llm"): ("memstone.engine.recall.llm_reranker:LlmReranker", ""),
     ("reranker", "local"): ("memstone.adapters.rerank.local:LocalReranker", ""),
     ("reranker", "callable"): ("memstone.adapters.rerank.callable:CallableReranker", ""),
     ("io", "blocking"): ("memstone.adapters.io.blocking:BlockingIo", ""),
@@ -120,6 +122,9 @@ OTHER_NAMES: Final[dict[tuple[str, str], str]] = {
     ("llm", "claude"): "anthropic",
     ("llm", "google"): "gemini",
     ("reranker", "cross_encoder"): "local",
+    ("reranker", "sentence_transformer"): "local",
+    ("reranker", "llm_reranker"): "llm",
+    ("reranker", "zero_entropy"): "zeroentropy",
     ("vectors", "azure_search"): "azure_ai_search",
 }
 """Names by which others know what is built in."""

@@ -337,8 +337,9 @@ def _check_vector_destination(settings: Settings) -> Check:
         store = _with_io(lambda io: vector_store_of(settings, io))
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
         return _check_from_error("where text is sent", "vector store", error)
+    sent = "vectors, ids, times and texts" if chosen.payload_text else "vectors, ids and times, no text"
     host = getattr(store, "destination", "") or urlsplit(str(chosen.config.get("url", ""))).hostname
-    where = "this machine" if store.in_process else f"{host or chosen.provider} (vectors, ids and times, no text)"
+    where = "this machine" if store.in_process else f"{host or chosen.provider} ({sent})"
     return Check("where text is sent", "vector store", GOOD, where)
 
 
