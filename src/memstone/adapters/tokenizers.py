@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memstone.errors import ConfigError, MissingExtra
+from memstone.errors import ConfigError, MissingExtra, install_hint
 
 
 def load_tiktoken(encoding: str) -> Callable[[str], int]:
@@ -15,9 +15,7 @@ def load_tiktoken(encoding: str) -> Callable[[str], int]:
     try:
         import tiktoken
     except ImportError as error:
-        raise MissingExtra(
-            "context.tokenizer needs the package tiktoken", hint="pip install 'memstone[tiktoken]'"
-        ) from error
+        raise MissingExtra("context.tokenizer needs the package tiktoken", hint=install_hint("tiktoken")) from error
     try:
         encoder = tiktoken.get_encoding(encoding)
     except Exception as error:  # an unknown name, or the vocabulary cannot be fetched: it raises whatever it likes
