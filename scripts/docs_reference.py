@@ -46,6 +46,7 @@ PROVIDERS: Final = (
     ("llm", "litellm"),
     ("embedder", "local"),
     ("embedder", "multilingual"),
+    ("embedder", "static"),
     ("embedder", "openai"),
     ("embedder", "azure_openai"),
     ("embedder", "gemini"),
