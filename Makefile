@@ -18,7 +18,7 @@ LOCK ?= dev.lock
 PIP := -m pip install --disable-pip-version-check --retries 10 --progress-bar off
 INSTALL = $(BIN)/python scripts/progress.py "$(1)" $(BIN)/python $(PIP)
 DEV_PACKAGES := $(if $(LOCK),--constraint $(LOCK)) --group dev
-EXTRAS := encryption,faiss,falkordb,keyring,mcp,multilingual,neo4j,postgres,redis,server,tiktoken
+EXTRAS := encryption,faiss,falkordb,keyring,mcp,multilingual,neo4j,postgres,redis,server,static,tiktoken
 
 .DEFAULT_GOAL := help
 .PHONY: help run chat demo test test-system test-llm lint types docs bench quality requirements size clean

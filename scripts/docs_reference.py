@@ -46,6 +46,7 @@ PROVIDERS: Final = (
     ("llm", "litellm"),
     ("embedder", "local"),
     ("embedder", "multilingual"),
+    ("embedder", "static"),
     ("embedder", "openai"),
     ("embedder", "azure_openai"),
     ("embedder", "gemini"),
@@ -72,6 +73,8 @@ PROVIDERS: Final = (
     ("reranker", "cohere"),
     ("reranker", "jina"),
     ("reranker", "voyage"),
+    ("reranker", "zeroentropy"),
+    ("reranker", "llm"),
     ("reranker", "http"),
     ("reranker", "local"),
 )
@@ -282,6 +285,7 @@ _PROMPTS: Final = {
     "distill_narrative": "The narrative of a user",
     "graph": "Names and relations, with `graph.llm`",
     "gate": 'Whether memory helps with a message, with `context.gate = "llm"`',
+    "rerank": 'How well results answer a question, with `reranker.provider = "llm"`',
     "instructions": "`suggest_instructions`",
 }
 

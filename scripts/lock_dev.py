@@ -34,6 +34,7 @@ EXTRAS: Final = (
     "postgres",
     "redis",
     "server",
+    "static",
     "tiktoken",
 )
 """What ``make test`` and ``make test-llm`` install beside the core."""

@@ -111,8 +111,9 @@ def _series(options: argparse.Namespace) -> Measured:
 
 
 def _chats(options: argparse.Namespace) -> Measured:
-    found = chats.tables(options.data, peers.mem0 if options.peer else None, _say)
-    facts = {"data": f"{len(options.data)} people", "learned by": "the curator", "embedder": "built in"}
+    found = chats.tables(options.data, peers.mem0 if options.peer else None, _say, options.embedder)
+    embedder = "built in" if options.embedder == "local" else options.embedder
+    facts = {"data": f"{len(options.data)} people", "learned by": "the curator", "embedder": embedder}
     return "Chats of a person with an assistant", facts, found
 
 
@@ -140,6 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     talk.add_argument(
         "--data", type=Path, nargs="+", required=True, help="files of people, see benchmarks/quality/chats.py"
     )
+    talk.add_argument("--embedder", default="local", help="which embedder of this process, such as static")
     talk.add_argument("--peer", action="store_true", help="also with mem0, which is installed for this")
     answer = _kind(kinds, "series", _series, "what is learned, changed and missed of messages that are labelled")
     answer.add_argument("--data", type=Path, nargs="+", required=True, help="JSONL, see benchmarks/quality/series.py")

@@ -118,22 +118,30 @@ class Scores:
         return Table(title, ("measured", "n", "mean"), rows)
 
 
-def tables(paths: Sequence[Path], peer: Callable[[], Peer] | None, say: Callable[[str], None]) -> list[Table]:
+def tables(
+    paths: Sequence[Path], peer: Callable[[], Peer] | None, say: Callable[[str], None], embedder: str = "local"
+) -> list[Table]:
     """Measure each person alone, all of them as one person, and the curve."""
     people = [read_person(path) for path in paths]
     with TemporaryDirectory() as folder:
-        alone, curve = _measured(Path(folder) / "alone", {f"p{at}": one for at, one in enumerate(people)}, peer, say)
+        alone, curve = _measured(
+            Path(folder) / "alone", {f"p{at}": one for at, one in enumerate(people)}, peer, say, embedder
+        )
         every = sorted((chat for one in people for chat in one), key=lambda chat: chat.start)
-        pooled, _ = _measured(Path(folder) / "pooled", {"all": every}, None, say)
+        pooled, _ = _measured(Path(folder) / "pooled", {"all": every}, None, say, embedder)
     return [alone.table("Each person alone"), curve, pooled.table("All of them as one person")]
 
 
 def _measured(
-    folder: Path, people: dict[str, list[Chat]], peer: Callable[[], Peer] | None, say: Callable[[str], None]
+    folder: Path,
+    people: dict[str, list[Chat]],
+    peer: Callable[[], Peer] | None,
+    say: Callable[[str], None],
+    embedder: str,
 ) -> tuple[Scores, Table]:
     folder.mkdir()
     scores, turns = Scores(), dict[str, list[str]]()
-    with _opened(folder) as memory:
+    with _opened(folder, embedder) as memory:
         for user, chats in people.items():
             turns[user] = _replay_chats(memory, user, chats)
             say(f"{user}: {len(turns[user])} turns of the user")
@@ -143,14 +151,15 @@ def _measured(
         users = list(people)
         for user, another in zip(users, [*users[1:], users[0]] if len(users) > 1 else (), strict=False):
             _ask_of_another(memory, user, people[another], scores)
-        rows = [] if len(people) == 1 else [_at(folder, people, least) for least in CURVE]
+        rows = [] if len(people) == 1 else [_at(folder, people, least, embedder) for least in CURVE]
     header = ("context.recall_score", "answer in the block", "idle messages with recalled lines")
     return scores, Table("What is kept, and what is recalled for nothing", header, rows)
 
 
 @contextmanager
-def _opened(folder: Path, **context: Any) -> Iterator[Memory]:
-    with Memory({"store": {"url": f"sqlite:///{folder}/m.db"}, "context": context}) as memory:
+def _opened(folder: Path, embedder: str, **context: Any) -> Iterator[Memory]:
+    settings = {"store": {"url": f"sqlite:///{folder}/m.db"}, "embedder": {"provider": embedder}, "context": context}
+    with Memory(settings) as memory:
         yield memory
 
 
@@ -241,9 +250,9 @@ def _is_above_half(hits: Sequence[SearchHit]) -> bool:
     return bool(hits) and hits[0]["score"] > HALF
 
 
-def _at(folder: Path, people: dict[str, list[Chat]], least: float) -> tuple[str, str, str]:
+def _at(folder: Path, people: dict[str, list[Chat]], least: float, embedder: str) -> tuple[str, str, str]:
     remaining, idle = list[float](), list[float]()
-    with _opened(folder, recall_score=least) as memory:
+    with _opened(folder, embedder, recall_score=least) as memory:
         for user, chats in people.items():
             for chat in chats:
                 asked = [(memory.context(one, user_id=user).text, patterns) for _, one, patterns in chat.questions]

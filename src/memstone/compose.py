@@ -95,8 +95,8 @@ def compose_engine(
         sealing=load_adapter("sealing", "aes-gcm")(),
         language=load_adapter("language", settings.extract.language)(),
         curator=load_adapter("curator", "local")(),
-        llm=_build_llm(settings, io, llm),
-        reranker=_build_reranker(settings, io, reranker),
+        llm=(model := _build_llm(settings, io, llm)),
+        reranker=_build_reranker(settings, io, reranker, has_llm=model is not None),
         token_counter=_build_token_counter(settings, tokenizer),
     )
     return Engine(runtime)
@@ -224,7 +224,7 @@ def _build_index(settings: Settings, io: Io, ledger: Ledger) -> VectorIndex:
 
     store = vector_store_of(settings, io)
     embedded: VectorIndex = build_adapter("index", where, {}, io, ledger)
-    return MirroredIndex(ledger, store, chosen.collection_name, io, embedded)
+    return MirroredIndex(ledger, store, chosen.collection_name, io, embedded, payload_text=chosen.payload_text)
 
 
 def vector_store_of(settings: Settings, io: Io) -> VectorStore:
@@ -317,13 +317,15 @@ def _build_llm(settings: Settings, io: Io, llm: LlmLike | None) -> Llm | None:
     return guarded
 
 
-def _build_reranker(settings: Settings, io: Io, reranker: RerankerLike | None) -> Reranker | None:
+def _build_reranker(settings: Settings, io: Io, reranker: RerankerLike | None, *, has_llm: bool) -> Reranker | None:
     if reranker is not None:
         wrapped: Reranker = _wrap_as_port("reranker", reranker, "rerank", io)
         return wrapped
     if settings.reranker is None:
         return None
     made: Reranker = build_adapter("reranker", settings.reranker.provider, settings.reranker.config, io)
+    if not has_llm and callable(getattr(made, "bind", None)):
+        raise ConfigError("reranker.provider is llm, and there is no language model", hint="set llm.provider")
     return made
 
 

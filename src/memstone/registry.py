@@ -34,6 +34,7 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("graph", "falkordb"): ("memstone.adapters.graph.falkordb:FalkorDbStore", "falkordb"),
     ("embedder", "local"): ("memstone.adapters.embed.local:LocalEmbedder", ""),
     ("embedder", "multilingual"): ("memstone.adapters.embed.multilingual:MultilingualEmbedder", "multilingual"),
+    ("embedder", "static"): ("memstone.adapters.embed.static:StaticEmbedder", "static"),
     ("embedder", "openai"): ("memstone.adapters.embed.openai:OpenAiEmbedder", ""),
     ("embedder", "ollama"): ("memstone.adapters.embed.ollama:OllamaEmbedder", ""),
     ("embedder", "azure_openai"): ("memstone.adapters.embed.azure:AzureOpenAiEmbedder", ""),
@@ -84,6 +85,8 @@ BUILT_IN: Final[dict[tuple[str, str], tuple[str, str]]] = {
     ("reranker", "cohere"): ("memstone.adapters.rerank.cohere:CohereReranker", ""),
     ("reranker", "jina"): ("memstone.adapters.rerank.jina:JinaReranker", ""),
     ("reranker", "voyage"): ("memstone.adapters.rerank.voyage:VoyageReranker", ""),
+    ("reranker", "zeroentropy"): ("memstone.adapters.rerank.zeroentropy:ZeroEntropyReranker", ""),
+    ("reranker", "llm"): ("memstone.engine.recall.llm_reranker:LlmReranker", ""),
     ("reranker", "local"): ("memstone.adapters.rerank.local:LocalReranker", ""),
     ("reranker", "callable"): ("memstone.adapters.rerank.callable:CallableReranker", ""),
     ("io", "blocking"): ("memstone.adapters.io.blocking:BlockingIo", ""),
@@ -120,17 +123,12 @@ OTHER_NAMES: Final[dict[tuple[str, str], str]] = {
     ("llm", "claude"): "anthropic",
     ("llm", "google"): "gemini",
     ("reranker", "cross_encoder"): "local",
+    ("reranker", "sentence_transformer"): "local",
+    ("reranker", "llm_reranker"): "llm",
+    ("reranker", "zero_entropy"): "zeroentropy",
     ("vectors", "azure_search"): "azure_ai_search",
 }
 """Names by which others know what is built in."""
-
-NOT_SHIPPED: Final[dict[tuple[str, str], tuple[str, str]]] = {
-    ("embedder", "static"): (
-        "Memstone ships no static embedding model",
-        "use transformers, which is built in, or a package with an entry point memstone.embedder 'static'",
-    ),
-}
-"""Names that mean something, but nothing that is here: what is said, and what to do."""
 
 _INTERNAL: Final = frozenset({"callable", "guarded"})
 """Names for what is passed as an object, or wrapped around another one."""
@@ -156,9 +154,6 @@ def load_adapter(kind: str, name: str) -> Any:
     if ":" in name:
         return _import_adapter(kind, name, name, "")
     found = _entry_point(kind, name)
-    if found is None and (kind, name) in NOT_SHIPPED:
-        problem, hint = NOT_SHIPPED[kind, name]
-        raise ConfigError(problem, hint=hint)
     if found is None:
         raise ConfigError(f"unknown {_CALLED.get(kind, kind)} {name!r}", hint=_suggest_name(kind, name))
     return found

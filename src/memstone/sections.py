@@ -103,6 +103,7 @@ class VectorStoreSettings(Provider):
 
     provider: str = "local"
     collection_name: str = Field(default="memories", min_length=1)
+    payload_text: bool = False
 
 
 class GraphStoreSettings(Provider):

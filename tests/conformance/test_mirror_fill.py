@@ -294,6 +294,29 @@ def test_a_comparison_finds_what_differs_and_repairs_it(mode: str) -> None:
     run(mode, scenario)
 
 
+@both
+@pytest.mark.req("O-18.1")
+def test_points_have_the_text_only_where_that_is_switched_on_and_none_stays_behind(mode: str) -> None:
+    async def scenario(io: Io) -> None:
+        world = await filled_world(io, 40)
+        store = empty_store(io)
+        for with_text in (False, True, False, True):
+            index = MirroredIndex(world.ledger, store, "memories", io, payload_text=with_text)
+            await index.fill(world.tenant, SPACE.signature)
+            points = [one for info in await store.collections() for one in await store.scan(info.name, None, 1000)]
+            texts = [one.payload.get("text") for one in points if "user_id" in one.payload]
+            assert texts == (["text"] if with_text else [None]) * len(world.held)
+            await assert_equal_to_ledger(index, world)
+            await world.agrees(index, near(world, 10))
+            gone = min(world.held)
+            await world.end(gone)
+            assert await index.holds(world.tenant, SPACE.signature, [gone]) == 0, (
+                "the text of a deleted memory goes too"
+            )
+
+    run(mode, scenario)
+
+
 def test_a_note_is_no_memory() -> None:
     async def scenario(io: Io) -> None:
         world = await filled_world(io, 100)

@@ -21,7 +21,16 @@ from memstone.compose import build_adapter
 from memstone.errors import AuthenticationFailed, BackendError, BackendTimeout, BackendUnavailable, ConfigError
 from memstone.ports.io import Io
 from memstone.testing.modes import MODES, run
-from memstone.testing.wire import KEY, WIRE_RERANK_KEY, Handler, WireReply, WireServer, fake_cohere, fake_jina
+from memstone.testing.wire import (
+    KEY,
+    WIRE_RERANK_KEY,
+    Handler,
+    WireReply,
+    WireServer,
+    fake_cohere,
+    fake_jina,
+    fake_zeroentropy,
+)
 from memstone.testing.wire_embed import EMBED_MODEL, FakeVoyageRerank
 from tests.conformance.cut_short import CutShort
 
@@ -53,6 +62,7 @@ VENDORS = [
     Vendor("cohere", lambda: fake_cohere, "", api_key=WIRE_RERANK_KEY),
     Vendor("jina", lambda: fake_jina, "/v1", api_key=WIRE_RERANK_KEY),
     Vendor("voyage", FakeVoyageRerank, "/v1", api_key=KEY, model=EMBED_MODEL),
+    Vendor("zeroentropy", lambda: fake_zeroentropy, "/v1", api_key=WIRE_RERANK_KEY),
 ]
 every = pytest.mark.parametrize("vendor", VENDORS, ids=repr)
 
@@ -77,6 +87,42 @@ def test_the_official_clients_accept_the_fakes_and_ask_as_we_do() -> None:
             )
         run("blocking", VENDORS[2].asked(server, TEXTS, 2))
         assert server.requests[0].json == server.requests[-1].json
+
+
+@pytest.mark.req("N-41.1")
+def test_the_official_client_of_zeroentropy_accepts_the_fake_and_asks_as_we_do() -> None:
+    zeroentropy: Any = import_module("zeroentropy")
+    with WireServer(fake_zeroentropy) as server:
+        options = {"base_url": f"{server.url}/v1", "max_retries": 0}
+        with zeroentropy.ZeroEntropy(api_key=WIRE_RERANK_KEY, **options) as client:
+            ask = client.models.rerank
+            created = ask(model="zerank-2", query="green tea", documents=TEXTS, top_n=2, latency="fast")
+            assert [(row.index, row.relevance_score) for row in created.results] == [(2, 1.0), (1, 0.5)]
+            assert created.actual_latency_mode == "fast"
+            run("blocking", VENDORS[3].asked(server, TEXTS, 2))
+            assert server.requests[0].json == server.requests[1].json
+            run("blocking", VENDORS[3].asked(server, TEXTS, 2, latency=None))
+            ask(model="zerank-2", query="green tea", documents=TEXTS, top_n=2)
+            assert server.requests[2].json == server.requests[3].json
+            with pytest.raises(zeroentropy.NotFoundError):
+                ask(model="none-such", query="green tea", documents=TEXTS)
+        with (
+            zeroentropy.ZeroEntropy(api_key="wrong", **options) as client,
+            pytest.raises(zeroentropy.APIStatusError) as caught,
+        ):
+            client.models.rerank(model="zerank-2", query="tea", documents=TEXTS)
+        assert caught.value.status_code == 401
+
+
+@both
+@every
+@pytest.mark.req("N-41", "N-41.1")
+def test_an_unknown_model_is_an_error_that_names_it_and_is_not_tried_again(mode: str, vendor: Vendor) -> None:
+    naps: list[float] = []
+    with WireServer(vendor.fake()) as server:
+        with pytest.raises(BackendError, match="none-such"):
+            run(mode, vendor.asked(server, TEXTS, model="none-such", retries=3), naps=naps)
+        assert (len(server.requests), naps) == (1, [])
 
 
 @both

@@ -234,7 +234,7 @@ def test_what_is_no_clock_is_refused_at_once(kind: str, wrong: Any) -> None:
             {"embedder": {"provider": "magic"}},
             (
                 "known: azure_openai, cohere, deepinfra, fireworks, gemini, hash, jina, llamacpp, lmstudio, local, "
-                "mistral, nvidia, ollama, openai, tei, together, vllm, voyage"
+                "mistral, multilingual, nvidia, ollama, openai, static, tei, together, vllm, voyage"
             ),
         ),
         ({"vector_store": {"provider": "magic"}}, f"known: {', '.join(STORES)}"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,7 @@ def test_what_was_stored_before_is_found_in_qdrant_after_it_is_switched_on(world
     assert len(payloads) >= 1
 
 
-@pytest.mark.req("O-19")
+@pytest.mark.req("O-19", "N-7.1")
 def test_a_search_finds_only_the_memories_of_the_key_and_at_most_twenty(world: World) -> None:
     for n in range(25):
         body = {"content": f"I drink green tea number {n}", "key": f"drink-{n}", "type": "factual"}
@@ -129,6 +130,33 @@ def test_cleanup_counts_then_deletes_what_the_ledger_does_not_know(
     again = world.client.post("/api/settings/qdrant/cleanup").json()
     assert again["deletedCount"] == 0
     assert not any("delete" in request.path for request in server.requests), "nothing to delete is no request"
+
+
+@pytest.mark.req("O-21", "O-21.1", "N-7.1")
+def test_cleanup_deletes_the_points_of_memories_older_than_a_number_of_days(
+    world: World, fake: FakeQdrant, tmp_path: Path
+) -> None:
+    for text in ("I own a boat", "I keep bees"):
+        world.client.post("/v1/memories", json={"messages": text, "user_id": "u", "infer": False})
+    with closing(sqlite3.connect(tmp_path / "memories.db")) as database, database:
+        database.execute("UPDATE memories SET created_at = '2010-01-01T00:00:00.000000Z' WHERE text = 'I own a boat'")
+    world.client.post("/v1/memories/search", json={"query": "boat", "user_id": "u"})
+    (collection,) = fake.collections.values()
+    before = len(collection.points)
+
+    def clean_up(**body: Any) -> int:
+        count: int = world.client.post("/api/settings/qdrant/cleanup", json=body).json()["deletedCount"]
+        return count
+
+    assert clean_up(dryRun=True) == clean_up() == 0
+    assert clean_up(dryRun=True, retentionDays=30) == 1
+    assert clean_up(dryRun=True, retentionDays=10**6) == 1, "more than ten years is ten years"
+    assert clean_up(dryRun=True, retentionDays=-5) == 1, "less than a day is a day"
+    assert clean_up(retentionDays=30) == 1
+    assert len(collection.points) == before - 1
+    assert clean_up(retentionDays=30) == 0
+    found = world.client.post("/v1/memories/search", json={"query": "boat", "user_id": "u"}).json()["results"]
+    assert "I own a boat" in [one["memory"] for one in found], "the memory itself stays"
 
 
 @pytest.mark.req("O-22")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from fastapi.responses import JSONResponse
 
 from memstone.config import Settings
 from memstone.engine import backends
-from memstone.server.stored_settings import with_stored
+from memstone.server.stored_settings import apply_choices, with_stored
 from memstone.server.urls import UrlGuard
 from tests.server.conftest import CONFIG
 from tests.server.upstream import served
@@ -139,11 +140,10 @@ def test_the_backends_have_names_and_defaults(client: TestClient) -> None:
 @pytest.mark.req("N-6")
 def test_a_backend_that_cannot_be_used_here_is_refused(client: TestClient) -> None:
     several: list[dict[str, Any]] = [
-        {"embeddingSource": "static"},
         {"embeddingSource": "remote"},
         {"embeddingSource": "remote", "embeddingProviderModel": "nobody/model"},
         {"embeddingProviderModel": "no-model"},
-        {"staticEnabled": True},
+        {"embeddingProviderModel": "static/model"},
         {"rerankEnabled": True},
         {"primaryBackend": "elsewhere"},
         {"fallbackBackends": ["elsewhere"]},
@@ -154,6 +154,31 @@ def test_a_backend_that_cannot_be_used_here_is_refused(client: TestClient) -> No
         before = client.get("/api/settings/memory").json()
         assert client.put("/api/settings/memory", json=wrong).status_code == 400
         assert client.get("/api/settings/memory").json() == before
+
+
+@pytest.mark.req("N-2.1", "N-6")
+def test_the_static_model_is_chosen_by_name_or_before_the_built_in_one_where_it_is_enabled() -> None:
+    settings, guard = Settings.of(CONFIG), UrlGuard([], lambda _host, _port: ["93.184.216.34"])
+    expected = {
+        ("static", False): "static",
+        ("auto", True): "static",
+        ("auto", False): settings.embedder.provider,
+        ("transformers", True): "local",
+    }
+    for (source, enabled), provider in expected.items():
+        chosen = apply_choices(settings, {"embeddingSource": source, "staticEnabled": enabled}, {}, guard)
+        assert (chosen.settings.embedder.provider, chosen.problems) == (provider, {})
+
+
+@pytest.mark.req("N-2.1", "N-6")
+def test_the_static_model_is_refused_where_its_package_is_missing(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    for wrong in ({"embeddingSource": "static"}, {"staticEnabled": True}):
+        answer = client.put("/api/settings/memory", json=wrong)
+        assert answer.status_code == 400, answer.text
+        assert "not installed" in answer.text
 
 
 @pytest.mark.req("N-6")

@@ -123,11 +123,10 @@ def test_transformers_is_the_local_model_in_the_same_space() -> None:
     assert spaces[0] == spaces[1] == "local:all-minilm-l6-v2-int8:384"
 
 
-@pytest.mark.req("N-2")
-def test_a_static_model_is_not_pretended() -> None:
-    with pytest.raises(ConfigError, match="Memstone ships no static embedding model") as refused:
-        opened({"provider": "static"})
-    assert "transformers" in refused.value.hint
+@pytest.mark.req("N-2.1")
+def test_the_static_model_has_a_space_of_its_own() -> None:
+    with opened({"provider": "static"}) as memory:
+        assert memory.admin.status()["vector_store"]["signature"] == "static:wordllama-l2-supercat:256"
 
 
 @pytest.mark.req("N-2")

@@ -1769,7 +1769,7 @@ export interface QdrantBody {
   embeddingModel?: string;
 }
 
-/** How many points were deleted that the ledger does not know, or whose memories have expired. */
+/** How many points were deleted that the ledger does not know, or whose memories have expired or are too old. */
 export interface QdrantCleanup {
   ok: boolean;
   status: "ok" | "error" | "not_configured" | "dry_run";
@@ -1782,6 +1782,7 @@ export interface QdrantCleanup {
 /** With `dryRun`, the store stays as it is, and the answer says how many points would be deleted. */
 export interface QdrantCleanupBody {
   dryRun?: boolean;
+  retentionDays?: number | null;
 }
 
 /** Whether Qdrant answers, and how fast. */

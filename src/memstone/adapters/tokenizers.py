@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from memstone.errors import ConfigError, MissingExtra, install_hint
 
@@ -24,3 +25,20 @@ def load_tiktoken(encoding: str) -> Callable[[str], int]:
             hint="without a network, set TIKTOKEN_CACHE_DIR to a folder that holds its vocabulary",
         ) from error
     return lambda text: len(encoder.encode(text, disallowed_special=()))
+
+
+def read_tokenizer(content: bytes) -> Any:
+    """Return the tokenizer of a ``tokenizer.json``, which neither cuts nor pads; needs ``tokenizers``."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingExtra("tokenizer.json needs the package tokenizers", hint=install_hint("tokenizers")) from error
+    try:
+        tokenizer = Tokenizer.from_buffer(content)
+    except Exception as error:  # its errors have no type of their own
+        raise ConfigError(
+            f"tokenizer.json cannot be read: {str(error)[:200]}", hint="it must be a file of the package tokenizers"
+        ) from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

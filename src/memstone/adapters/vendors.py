@@ -95,6 +95,9 @@ VENDORS: Final[dict[str, Vendor]] = {
     "voyage": Vendor("https://api.voyageai.com/v1", ("VOYAGE_API_KEY",)),
     "xai": Vendor("https://api.x.ai/v1", ("XAI_API_KEY",)),
     "zai": Vendor("https://api.z.ai/api/paas/v4", ("ZAI_API_KEY",)),
+    "zeroentropy": Vendor(
+        "https://api.zeroentropy.dev/v1", ("ZEROENTROPY_API_KEY", "ZERO_ENTROPY_API_KEY"), "ZEROENTROPY_BASE_URL"
+    ),
 }
 """Every service that a provider may be named after."""
 

@@ -337,8 +337,9 @@ def _check_vector_destination(settings: Settings) -> Check:
         store = _with_io(lambda io: vector_store_of(settings, io))
     except Exception as error:  # noqa: BLE001 - a doctor names what is broken
         return _check_from_error("where text is sent", "vector store", error)
+    sent = "vectors, ids, times and texts" if chosen.payload_text else "vectors, ids and times, no text"
     host = getattr(store, "destination", "") or urlsplit(str(chosen.config.get("url", ""))).hostname
-    where = "this machine" if store.in_process else f"{host or chosen.provider} (vectors, ids and times, no text)"
+    where = "this machine" if store.in_process else f"{host or chosen.provider} ({sent})"
     return Check("where text is sent", "vector store", GOOD, where)
 
 
@@ -397,7 +398,8 @@ def _read_former_settings(file: str, settings: Settings) -> Settings:
     former = type(settings).load(file)
     if former.vector_store.provider in ("local", "memory"):
         raise ConfigError(f"{file} names no separate vector store", hint="name the configuration that you used before")
-    if former.vector_store == settings.vector_store:
+    same = former.vector_store.model_copy(update={"payload_text": settings.vector_store.payload_text})
+    if same == settings.vector_store:
         raise ConfigError(f"{file} names the vector store that is in use", hint="nothing was dropped")
     return former
 

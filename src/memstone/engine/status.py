@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 PROBE_OWNER: Final = "health-check"
 PROBE_KEY: Final = "__extraction_test__"
 _LISTED: Final = 100
+_MAX_CLEANUP_DAYS: Final = 3_650
 _AT_ONCE: Final = 100
 
 
@@ -157,16 +158,25 @@ async def pending_vectors(runtime: Runtime) -> int:
     return await runtime.ledger.read(lambda tx: tx.vectors.missing_count(runtime.tenant_id, signature))
 
 
-async def clean_up_vectors(runtime: Runtime, *, dry_run: bool) -> int:
-    """Remove what a vector store outside holds in vain, and say how much that is; without one there is nothing."""
+async def clean_up_vectors(runtime: Runtime, *, dry_run: bool, days: int | None = None) -> int:
+    """Remove what a vector store outside holds in vain, and say how much that is; without one there is nothing.
+
+    With ``days``, the points of memories that are older are removed, too; from 1 to 3,650.
+    """
     if runtime.bounds is not None:
         raise Forbidden("this key cannot clean up a vector store", hint="use a key for the whole tenant")
     clean_up = getattr(runtime.index, "clean_up", None)
     if clean_up is None or not runtime.embedding.on:
         return 0
     signature = await runtime.embedding.signature()
-    removed: int = await clean_up(runtime.tenant_id, signature, runtime.now(), dry_run=dry_run)
+    now = runtime.now()
+    oldest = "" if days is None else _days_before(now, min(max(days, 1), _MAX_CLEANUP_DAYS))
+    removed: int = await clean_up(runtime.tenant_id, signature, now, dry_run=dry_run, created_before=oldest)
     return removed
+
+
+def _days_before(now: Instant, days: int) -> Instant:
+    return to_instant(datetime_from_instant(now) - timedelta(days=days))
 
 
 async def compare_vectors(runtime: Runtime, *, repair: bool) -> VectorStoreCheck | None:

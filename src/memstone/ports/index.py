@@ -354,6 +354,7 @@ class LinkedVector:
     vector: bytes
     created_at: Instant
     expires_at: Instant | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from memstone.server.urls import UrlGuard
 # --- from the backends that are stored to the settings a service runs with, at its next start -------------------------
 
 
-LOCAL_EMBEDDERS: Final = frozenset({"local", "hash", "callable"})
+LOCAL_EMBEDDERS: Final = frozenset({"local", "multilingual", "static", "hash", "callable"})
 OWN_SERVERS: Final = frozenset({"llamacpp", "lmstudio", "ollama", "tei", "vllm"})
 """Embedders that people run themselves, mostly without a key."""
 _CARRIED: Final = ("api_key", "base_url")
@@ -110,7 +110,7 @@ class _Choices:
         if source == "remote":
             return {"embedder": self._remote()}
         if source == "static":
-            raise ConfigError("there is no static model; the built-in one is transformers")
+            return {"embedder": self._static_model()}
         if source == "transformers":
             if not self._transformers:
                 raise ConfigError("transformersEnabled is off")
@@ -126,6 +126,8 @@ class _Choices:
         remote = self._remote() if self.values.get("embeddingProviderModel") else None
         if remote is not None and not _lacks_key(remote):
             return {"embedder": remote}
+        if self.values.get("staticEnabled"):
+            return {"embedder": self._static_model()}
         local = self.settings.embedder.provider in ("local", "transformers")
         return {"embedder": EmbedderSettings(provider="none")} if local and not self._transformers else {}
 
@@ -134,9 +136,15 @@ class _Choices:
         return bool(self.values.get("transformersEnabled", True))
 
     def static(self) -> dict[str, Any]:
+        """Return nothing, or raise if the static model is chosen and not installed; ``embedder`` uses it."""
         if self.values.get("staticEnabled"):
-            raise ConfigError("there is no static model; the built-in one is transformers")
+            self._static_model()
         return {}
+
+    def _static_model(self) -> EmbedderSettings:
+        """Return the settings of the static model, if it can be loaded."""
+        load_adapter("embedder", "static").check_installed()
+        return EmbedderSettings(provider="static")
 
     def _remote(self) -> EmbedderSettings:
         provider, _, model = str(self.values.get("embeddingProviderModel") or "").partition("/")

@@ -403,11 +403,14 @@ def _is_strict(schema: Any) -> bool:
 
 
 WIRE_RERANK_KEY: Final = "co-test-4711"
-"""The key that ``fake_cohere`` and ``fake_jina`` let in."""
+"""The key that ``fake_cohere``, ``fake_jina`` and ``fake_zeroentropy`` let in."""
 
 TEI_BATCH: Final = 32
 _COHERE_FIELDS: Final = {"model", "query", "documents", "top_n", "max_tokens_per_doc", "priority", "relevant_spans"}
 _JINA_FIELDS: Final = {"model", "query", "documents", "top_n", "return_documents"}
+_ZEROENTROPY_FIELDS: Final = {"model", "query", "documents", "top_n", "latency"}
+_NO_MODEL: Final = "none-such"
+"""The name of a model that no vendor has."""
 _TEI_FIELDS: Final = {"query", "texts", "truncate", "truncation_direction", "raw_scores", "return_text"}
 
 
@@ -440,6 +443,17 @@ def fake_jina(request: WireRequest) -> WireReply:
     return WireReply(json={"model": asked["model"], "object": "list", "usage": {"total_tokens": 7}, "results": rows})
 
 
+def fake_zeroentropy(request: WireRequest) -> WireReply:
+    """Answer ``POST /v1/models/rerank`` of ZeroEntropy."""
+    refused = _find_refusal(request, "/v1/models/rerank", _ZEROENTROPY_FIELDS)
+    if refused is not None:
+        return WireReply(refused[0], json={"detail": refused[1]})
+    rows = [{"index": place, "relevance_score": score} for place, score in _top_documents(request.json)]
+    spent = {"total_bytes": 64, "total_tokens": 7, "e2e_latency": 0.1, "inference_latency": 0.1}
+    mode = request.json.get("latency") or "fast"
+    return WireReply(json={"results": rows, "actual_latency_mode": mode, **spent})
+
+
 def fake_tei(request: WireRequest) -> WireReply:
     """Answer ``POST /rerank`` of Text Embeddings Inference; it takes 32 texts at once and ranks all of them."""
     if (request.method, request.path) != ("POST", "/rerank"):
@@ -464,12 +478,19 @@ def _find_refusal(request: WireRequest, path: str, fields: set[str]) -> tuple[in
     asked = request.json
     if not all(isinstance(asked.get(name), str) and asked[name] for name in ("model", "query")):
         return 400, "invalid request: model and query are required"
+    if asked["model"] == _NO_MODEL:
+        return 404, f"model {_NO_MODEL!r} not found"
+    problem = _find_bad_field(asked, fields)
+    return (400, f"invalid request: {problem}") if problem else None
+
+
+def _find_bad_field(asked: dict[str, Any], fields: set[str]) -> str:
     if not _is_texts(asked.get("documents")):
-        return 400, "invalid request: list of documents must not be empty"
+        return "list of documents must not be empty"
     if not isinstance(asked.get("top_n", 1), int) or asked.get("top_n", 1) < 1:
-        return 400, "invalid request: top_n must be a positive integer"
+        return "top_n must be a positive integer"
     unknown = sorted(asked.keys() - fields)
-    return (400, f"invalid request: unknown field {unknown[0]}") if unknown else None
+    return f"unknown field {unknown[0]}" if unknown else ""
 
 
 def _is_texts(value: object) -> bool:

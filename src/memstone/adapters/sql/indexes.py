@@ -231,7 +231,8 @@ ORDER BY t.memory_seq"""
 _LOG: Final = "SELECT id, memory_seq FROM changes WHERE id > ? AND tenant_id || '' = ? ORDER BY id LIMIT ?"
 _LOG_LENGTH: Final = "SELECT count(*) FROM changes WHERE id > ? AND tenant_id || '' = ?"
 _LINKED: Final = """
-SELECT l.memory_seq, m.id, l.user_id, l.agent_id, l.run_id, m.layer, m.status, v.vector, m.created_at, m.expires_at
+SELECT l.memory_seq, m.id, l.user_id, l.agent_id, l.run_id, m.layer, m.status, v.vector, m.created_at, m.expires_at,
+       m.text
 FROM links l
 JOIN vectors v ON v.tenant_id = l.tenant_id AND v.memory_seq = l.memory_seq AND v.signature = ?
 JOIN memories m ON m.seq = l.memory_seq

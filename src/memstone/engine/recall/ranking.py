@@ -11,6 +11,7 @@ from memstone.core.ranking.fusion import ScoredCandidate
 from memstone.core.ranking.mmr import select_by_mmr
 from memstone.core.ranking.strength import Strength, current_strength, remaining_share
 from memstone.engine.layers.mirrors import never_fades
+from memstone.engine.recall.llm_reranker import LlmReranker
 from memstone.engine.runtime import Runtime
 from memstone.errors import BackendError, MemstoneError
 from memstone.model.instant import Instant
@@ -151,5 +152,7 @@ async def looked_at_closely(runtime: Runtime, query: str, hits: list[Hit]) -> tu
         return hits, None
     by_seq = {found.record.seq: found for found, _ in hits}
     texts = {seq: found.record.text for seq, found in by_seq.items()}
-    order, note = await rerank_candidates(runtime.reranker, query, [scored for _, scored in hits], texts)
+    chosen = runtime.reranker
+    reranker = chosen.bind(runtime.llm) if isinstance(chosen, LlmReranker) else chosen
+    order, note = await rerank_candidates(reranker, query, [scored for _, scored in hits], texts)
     return [(by_seq[scored.seq], scored) for scored in order], note

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from logging import WARNING
 from typing import Final
 
-from memstone.engine.transfer.mirror import collection_prefix
+from memstone.engine.transfer.points import collection_prefix
 from memstone.errors import BackendError, MemstoneError
 from memstone.model.memory import EntityRow
 from memstone.ports.graph import GraphAgreement, GraphCounts, GraphPage, GraphReader, GraphRows, GraphStore

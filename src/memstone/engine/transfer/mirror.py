@@ -14,23 +14,26 @@ which a write failed is then built again: nobody knows how much of it arrived, o
 
 from __future__ import annotations
 
-import hashlib
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from logging import DEBUG, WARNING
 from typing import Any, Final, TypeAlias
-from uuid import UUID, uuid5
 
 import numpy as np
 
-from memstone.core.checks.filters import where_in_scope
 from memstone.engine.request_scope import Progress, report_progress
+from memstone.engine.transfer.points import (
+    NOTE,
+    build_filter,
+    build_point,
+    collection_prefix,
+    digest_texts,
+    is_in_scope,
+)
 from memstone.errors import BackendError
 from memstone.model.instant import Instant
-from memstone.model.query import And, Condition, Op, VectorQuery, Where
-from memstone.model.scope import Scope
+from memstone.model.query import Condition, Op, VectorQuery
 from memstone.ports.index import DenseHit, DenseHits, Point, VectorIndex, VectorStore
 from memstone.ports.io import BackgroundHandle, Io
 from memstone.ports.ledger import Ledger, LinkedVector, Tx, Work
@@ -46,9 +49,6 @@ _TRIES: Final = 16
 """A search begins again for every time that its collection was dropped under it, and gives up only after many."""
 _PAUSE_SECONDS: Final = 30.0
 """How long a store that failed is not asked; failures in between begin no new pause."""
-_POINTS: Final = UUID("7d3b6f0e-3f0c-5a53-9a55-2f6f4d1c8e21")
-_NOTE: Final = str(uuid5(_POINTS, "how far this collection follows"))
-"""The id of the point that notes it. It has no tenant, so no search finds it."""
 _FAR: Final = 1_024
 """Who is more changes behind is filled in the background."""
 _NOTE_EVERY: Final = 2_048
@@ -92,15 +92,27 @@ class StoreComparison:
 
 
 class MirroredIndex:
-    """See ``memstone.ports.index.VectorIndex``. Two ledgers need two collection names in one store."""
+    """See ``memstone.ports.index.VectorIndex``. Two ledgers need two collection names in one store.
+
+    With ``payload_text``, points have the text of their memory, and are in a collection of their own: so no text stays
+    behind when it is switched off.
+    """
 
     quant = ""
 
     def __init__(
-        self, ledger: Ledger, store: VectorStore, collection_name: str, io: Io, embedded: VectorIndex | None = None
+        self,
+        ledger: Ledger,
+        store: VectorStore,
+        collection_name: str,
+        io: Io,
+        embedded: VectorIndex | None = None,
+        *,
+        payload_text: bool = False,
     ) -> None:
         self._ledger, self._store, self._name, self._io = ledger, store, collection_name, io
         self._embedded = embedded
+        self._with_text = payload_text
         self._fillers: dict[_Key, BackgroundHandle] = {}
         self._is_stopping = False
         self._lock = io.lock()
@@ -159,16 +171,22 @@ class MirroredIndex:
         self._stop_filling()
         await self._store.close()
 
-    async def clean_up(self, tenant_id: str, signature: str, now: Instant, *, dry_run: bool) -> int:
-        """Remove points that the ledger does not know or that have expired; return how many there were."""
+    async def clean_up(
+        self, tenant_id: str, signature: str, now: Instant, *, dry_run: bool, created_before: Instant = ""
+    ) -> int:
+        """Remove points that the ledger does not know, that have expired, or whose memory is older than an instant.
+
+        Return how many there were. What is removed because of its age stays in the ledger.
+        """
         mirror = await self._current((tenant_id, signature))
         if mirror is None:
             return 0
         points = await self._store.scan(mirror.collection, None, _EVERY)
-        seqs = sorted({int(point.payload["seq"]) for point in points if point.id != _NOTE})
+        seqs = sorted({int(point.payload["seq"]) for point in points if point.id != NOTE})
         rows = await self._ledger.of(tenant_id).read(lambda tx: tx.vectors.rows_of(tenant_id, signature, seqs))
-        known = {_build_point(tenant_id, row).id for row in rows if row.expires_at is None or row.expires_at > now}
-        stale = [point.id for point in points if point.id not in known and point.id != _NOTE]
+        wanted = (row for row in rows if (row.expires_at is None or row.expires_at > now))
+        known = {self._build_point(tenant_id, row).id for row in wanted if row.created_at >= created_before}
+        stale = [point.id for point in points if point.id not in known and point.id != NOTE]
         if stale and not dry_run:
             await self._store.delete(mirror.collection, stale)
         return len(stale)
@@ -244,7 +262,7 @@ class MirroredIndex:
             if mirror is None:
                 return None
             stored = {point.id: point for point in await self._store.scan(mirror.collection, None, _EVERY)}
-            stored.pop(_NOTE, None)
+            stored.pop(NOTE, None)
             there = len(stored)
             expected = missing = different = 0
             async for points in self._expected_points(key):
@@ -266,7 +284,7 @@ class MirroredIndex:
         while changes := await ledger.read(_change_reader(key[0], cursor)):
             seqs = {seq for _, seq in changes} - seen
             rows = await ledger.read(_row_reader(key, sorted(seqs)))
-            yield [_build_point(key[0], row) for row in rows]
+            yield [self._build_point(key[0], row) for row in rows]
             seen |= seqs
             cursor = changes[-1][0]
 
@@ -274,7 +292,7 @@ class MirroredIndex:
         """Return those that the ledger does not know; somebody may have stored one since it was read."""
         seqs = sorted({int(point.payload.get("seq") or 0) for point in points})
         rows = await self._ledger.of(key[0]).read(_row_reader(key, seqs)) if seqs else []
-        known = {_build_point(key[0], row).id for row in rows}
+        known = {self._build_point(key[0], row).id for row in rows}
         return [point.id for point in points if point.id not in known]
 
     # --- searching ----------------------------------------------------------------------------------------------------
@@ -353,7 +371,7 @@ class MirroredIndex:
 
     async def _nearest(self, collection: str, query: VectorQuery) -> list[DenseHit]:
         """Ask for more until enough memories are there: several links are several points of one memory."""
-        vector, where, wanted = np.asarray(query.vector).tolist(), _build_filter(query), query.limit
+        vector, where, wanted = np.asarray(query.vector).tolist(), build_filter(query), query.limit
         while True:
             found = await self._store.search(collection, vector, wanted, where)
             best: dict[int, DenseHit] = {}
@@ -372,7 +390,7 @@ class MirroredIndex:
             lambda tx: tx.vectors.rows_of(scope.tenant_id, query.signature, seqs)
         )
         vectors = {
-            row.seq: row.vector for row in rows if _is_in_scope(row, scope) and (not layers or row.layer in layers)
+            row.seq: row.vector for row in rows if is_in_scope(row, scope) and (not layers or row.layer in layers)
         }
         if not vectors:
             return []
@@ -390,7 +408,7 @@ class MirroredIndex:
         dimensions = [space.dim for space in spaces if space.signature == signature]
         if not dimensions:
             return None
-        name = collection_prefix(self._name, tenant) + _digest_texts(signature)
+        name = self._collection_of(tenant, signature)
         counts = await self._collections(tenant)
         await self._store.create(name, dimensions[0])
         mirror = _Mirror(name, dimensions[0], inherited=counts.get(name, 0) > 0)
@@ -404,7 +422,7 @@ class MirroredIndex:
 
         Without a note everything is followed from the beginning, which changes only what differs.
         """
-        point = await self._store.get(mirror.collection, _NOTE)
+        point = await self._store.get(mirror.collection, NOTE)
         if point is None:
             return
         note = point.payload
@@ -422,7 +440,7 @@ class MirroredIndex:
             return
         memory_id = await self._ledger.of(key[0]).read(lambda tx: _memory_id_of(tx, seq))
         note = {"cursor": cursor, "change_seq": seq, "memory_id": memory_id, "newest": mirror.newest}
-        await self._store.upsert(mirror.collection, [Point(_NOTE, [1.0, *[0.0] * (mirror.dimension - 1)], note)])
+        await self._store.upsert(mirror.collection, [Point(NOTE, [1.0, *[0.0] * (mirror.dimension - 1)], note)])
         mirror.noted = cursor
 
     async def _drop_others(self, key: _Key, mirror: _Mirror) -> None:
@@ -430,7 +448,7 @@ class MirroredIndex:
         tenant = key[0]
         spaces = await self._ledger.of(tenant).read(lambda tx: tx.indexes.all(tenant))
         searched = [space for space in spaces if space.state == "active" or space.backend == "external"]
-        remaining = {collection_prefix(self._name, tenant) + _digest_texts(space.signature) for space in searched}
+        remaining = {self._collection_of(tenant, space.signature) for space in searched}
         for other in (await self._collections(tenant)).keys() - remaining - {mirror.collection}:
             await self._store.drop(other)
         mirror.has_others = False
@@ -450,7 +468,7 @@ class MirroredIndex:
             await self._start_again(mirror)
             return True
         if changes:
-            await self._apply(mirror, {seq for _, seq in changes}, [_build_point(key[0], row) for row in rows])
+            await self._apply(mirror, {seq for _, seq in changes}, [self._build_point(key[0], row) for row in rows])
             # Whoever followed at the same time (another event loop) may have written something newer before this was
             # written: going back to the smaller of the two repeats it.
             end = changes[-1][0]
@@ -506,6 +524,13 @@ class MirroredIndex:
                 return True
             return mirror is not before
 
+    def _build_point(self, tenant_id: str, row: LinkedVector) -> Point:
+        return build_point(tenant_id, row, with_text=self._with_text)
+
+    def _collection_of(self, tenant_id: str, signature: str) -> str:
+        texts = (signature, "with text") if self._with_text else (signature,)
+        return collection_prefix(self._name, tenant_id) + digest_texts(*texts)
+
     async def _collections(self, tenant_id: str) -> dict[str, int]:
         """Return how many points each collection of a tenant has."""
         family = collection_prefix(self._name, tenant_id)
@@ -554,45 +579,3 @@ async def _find_start(tx: Tx, tenant_id: str, note: Mapping[str, Any]) -> int | 
 
 def _previous_position(cursor: int) -> int:
     return max(0, cursor - 1)
-
-
-def _build_filter(query: VectorQuery) -> Where:
-    if not query.layers:
-        return where_in_scope(query.scope)
-    return And((where_in_scope(query.scope), Condition("layer", Op.IN, query.layers)))
-
-
-def _is_in_scope(row: LinkedVector, scope: Scope) -> bool:
-    pairs = ((row.user_id, scope.user_id), (row.agent_id, scope.agent_id), (row.run_id, scope.run_id))
-    return all(not wanted or have == wanted for have, wanted in pairs)
-
-
-def _build_point(tenant_id: str, row: LinkedVector) -> Point:
-    """Return one link of one version; its id depends on nothing else."""
-    payload: dict[str, Any] = {
-        "tenant_id": tenant_id,
-        "id": row.id,
-        "seq": row.seq,
-        "layer": row.layer,
-        "status": row.status,
-        "user_id": row.user_id,
-        "agent_id": row.agent_id,
-        "run_id": row.run_id,
-        "created_at": row.created_at,
-        "expires_at": row.expires_at,
-    }
-    name = "\0".join((str(row.seq), row.user_id, row.agent_id, row.run_id))
-    return Point(str(uuid5(_POINTS, name)), np.frombuffer(row.vector, dtype="<f4").tolist(), payload)
-
-
-def collection_prefix(collection_name: str, tenant_id: str) -> str:
-    """Return how the names of a tenant's collections begin.
-
-    They have letters, digits and underscores, which every store takes.
-    """
-    readable = re.sub("[^a-z0-9]+", "_", collection_name.lower()).strip("_")[:32]
-    return f"{readable or 'memories'}_{_digest_texts(collection_name, tenant_id)}_"
-
-
-def _digest_texts(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]

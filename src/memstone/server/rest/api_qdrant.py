@@ -135,13 +135,14 @@ async def search_qdrant(request: Request, caller: Admin, question: QdrantSearchB
 
 @router.post("/cleanup", response_model=QdrantCleanup)
 async def clean_up_qdrant(request: Request, caller: Admin, wanted: QdrantCleanupBody | None = None) -> Any:
-    """Bring Qdrant in line with the ledger: delete what is no longer known or has expired, and count it first."""
+    """Bring Qdrant in line with the ledger: delete what is unknown, has expired or is too old, and count it first."""
     if (missing := await _answer_if_inactive(request, caller)) is not None:
         return missing
     dry_run = wanted is not None and wanted.dry_run
+    days = None if wanted is None else wanted.retention_days
     began = time.perf_counter()
     try:
-        count = await caller.engine.run(status.clean_up_vectors, dry_run=dry_run)
+        count = await caller.engine.run(status.clean_up_vectors, dry_run=dry_run, days=days)
     except BackendError as error:
         shown = {"error": error.message[:_ERROR_CHARS], "latency_ms": _milliseconds_since(began)}
         return {"ok": False, "status": "error", **shown}

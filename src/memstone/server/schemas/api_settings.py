@@ -125,15 +125,19 @@ class QdrantHits(ApiAnswer):
 
 
 class QdrantCleanupBody(ApiBody):
-    """With ``dryRun``, the store stays as it is, and the answer says how many points would be deleted."""
+    """With ``dryRun``, the store stays as it is, and the answer says how many points would be deleted.
 
-    model_config = camel_config({"dryRun": True})
+    With ``retentionDays``, points of older memories are deleted, too; the memories stay. Moved into 1 to 3,650.
+    """
+
+    model_config = camel_config({"dryRun": True, "retentionDays": 90})
 
     dry_run: StrictBool = False
+    retention_days: StrictInt | None = None
 
 
 class QdrantCleanup(ApiAnswer):
-    """How many points were deleted that the ledger does not know, or whose memories have expired."""
+    """How many points were deleted that the ledger does not know, or whose memories have expired or are too old."""
 
     ok: bool
     status: Literal["ok", "error", "not_configured", "dry_run"]
