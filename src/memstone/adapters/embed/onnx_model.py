@@ -219,7 +219,9 @@ def _pop_last(todo: deque[T]) -> T | None:
 # --- a sentence model in ONNX form ------------------------------------------------------------------------------------
 
 
-OWN_MODEL_HINT = "model_dir must contain the model.onnx of a sentence model, and a tokenizer.json or the vocab.txt of an uncased BERT"
+OWN_MODEL_HINT = (
+    "model_dir must contain model.onnx, and tokenizer.json or the vocab.txt of an uncased BERT sentence model"
+)
 # Beyond this a run is not faster, only larger: 32 texts of 256 tokens at once grew the process by 1.3 GB.
 TOKENS_PER_RUN = 256
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float32]
 
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
-_HINT: Final = (
-    "model_dir must contain the model.onnx of a cross-encoder, and the vocab.txt of an uncased BERT or a tokenizer.json"
-)
+_HINT: Final = "model_dir must contain model.onnx, and tokenizer.json or the vocab.txt of an uncased BERT cross-encoder"
 _TWO_CLASSES: Final = 2
 
 
