@@ -44,7 +44,7 @@ test: $(DEV)  ## the tests, and whether they name every requirement that is due
 
 test-system: $(CONSOLE)  ## all scenarios on every store, then the long tests with real processes; writes docs/test-system.md
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --quiet --whole --numprocesses=3 --dist=worksteal \
-	  -m "not system and not llm" tests/faces
+	  -m "not system and not llm" tests/conformance tests/faces tests/stores
 	@$(BIN)/python scripts/system_report.py
 
 test-llm: $(LLM)  ## the tests with real language models on this machine; fetches 1.2 GB once

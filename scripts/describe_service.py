@@ -1,6 +1,6 @@
-"""Write src/memstone/server/openapi.json, which the service sends as its description.
+"""Write src/memstone/server/openapi.json and openapi_gateways.json, which the service sends as its descriptions.
 
-A line is a route or a form, so that a change of one is a change of one line. ``--check`` fails when the file is out of
+A line is a route or a form, so that a change of one is a change of one line. ``--check`` fails when a file is out of
 date.
 """
 
@@ -11,19 +11,20 @@ import sys
 from typing import Any, Final
 
 from memstone.server.app import create_app
-from memstone.server.description import FILE
+from memstone.server.description import FILES, split_description
 
 QUIET: Final = {"store": {"url": "memory:"}, "embedder": {"provider": "hash"}}
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file, or say that it is out of date."""
-    made = format_description(create_app(QUIET).openapi())
-    if "--check" not in arguments:
-        FILE.write_text(made, "utf-8")
-    elif not FILE.exists() or FILE.read_text("utf-8") != made:
-        print(f"{FILE.name} is out of date: run python scripts/describe_service.py")
-        return 1
+    """Write the files, or say that one is out of date."""
+    for name, part in split_description(create_app(QUIET).openapi()).items():
+        file, made = FILES[name], format_description(part)
+        if "--check" not in arguments:
+            file.write_text(made, "utf-8")
+        elif not file.exists() or file.read_text("utf-8") != made:
+            print(f"{file.name} is out of date: run python scripts/describe_service.py")
+            return 1
     return 0
 
 

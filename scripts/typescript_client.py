@@ -103,15 +103,24 @@ def doc_comment(text: str | None, indent: str = "") -> str:
     return f"{indent}/** {words} */\n" if words else ""
 
 
+def extended_schema(schema: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return which type a schema extends, as TypeScript says it, and what it adds."""
+    parts = schema.get("allOf", ())
+    if len(parts) == 2 and "$ref" in parts[0]:  # noqa: PLR2004 - what it extends, and its own fields
+        return f" extends {schema_type(parts[0])}", parts[1]
+    return "", schema
+
+
 def types_file(description: Mapping[str, Any]) -> str:
     """Return ``types.ts``."""
     parts = []
-    for name, schema in sorted(description["components"]["schemas"].items()):
-        comment = doc_comment(schema.get("description"))
+    for name, whole in sorted(description["components"]["schemas"].items()):
+        comment = doc_comment(whole.get("description"))
+        base, schema = extended_schema(whole)
         fields = list(field_lines(schema))
         if fields and "anyOf" not in schema and "allOf" not in schema:
             body = "\n".join(f"  {line}" for line in fields)
-            parts.append(f"{comment}export interface {type_name(name)} {{\n{body}\n}}\n")
+            parts.append(f"{comment}export interface {type_name(name)}{base} {{\n{body}\n}}\n")
         else:
             parts.append(f"{comment}export type {type_name(name)} = {schema_type(schema)};\n")
     return HEAD + "\n".join(parts)
@@ -246,7 +255,7 @@ class VerbWriter:
     def _result(self, operation: Mapping[str, Any], route: VerbRoute) -> str:
         answers = operation["responses"]
         success = answers.get("200") or answers.get("201") or {}
-        schema = success.get("content", {}).get("application/json", {}).get("schema", {})
+        schema = self._resolve(success).get("content", {}).get("application/json", {}).get("schema", {})
         name = schema_type(schema, "types.")
         if route.field:
             inner = self._resolve(schema).get("properties", {}).get(route.field, {})

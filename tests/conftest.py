@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import httpcore2
 import pytest
@@ -17,6 +18,8 @@ from hypothesis import HealthCheck, settings
 
 from memstone import compose
 from memstone.core.access import passwords
+from memstone.testing.modes import MODES
+from memstone.testing.vector_store import VectorStoreSuite
 
 if TYPE_CHECKING:
     from tests.postgres.server import Server
@@ -41,6 +44,26 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_addoption(parser: pytest.Parser) -> None:
     """An option for thoroughness; see ``tests/faces/conftest.py``."""
     parser.addoption("--whole", action="store_true", help="run the scenarios through every face over every store")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep one of the two I/O modes of each case about a vector store, as its name falls; ``--whole`` keeps both."""
+    if config.option.whole:
+        return
+    left_out = [item for item in items if _is_other_mode(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _is_other_mode(item: pytest.Item) -> bool:
+    if not (isinstance(item, pytest.Function) and item.cls and issubclass(item.cls, VectorStoreSuite)):
+        return False
+    mode = item.callspec.params.get("mode") if hasattr(item, "callspec") else None
+    if mode is None:
+        return False
+    case = f"{item.cls.__name__} {item.name.replace(str(mode), '')}"
+    return mode != MODES[crc32(case.encode()) % len(MODES)]
 
 
 def pytest_collection_finish() -> None:

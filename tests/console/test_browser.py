@@ -93,7 +93,7 @@ def test_pinning_a_line_brings_it_to_the_top_of_the_profile(site: Site) -> None:
     with site.signed_in() as page:
         page.goto(f"{site.url}/console/profile?user=alice")
         line = page.locator(".lines > li").filter(has_text="ramen")
-        line.get_by_label("Change what models see of this").click()
+        line.get_by_label("Choose whether models see this").click()
         line.get_by_role("button", name="Pin to the top").click()
         page.get_by_text("Pinned: models always see it").wait_for()
         assert "ramen" in page.locator(".lines > li").first.inner_text()

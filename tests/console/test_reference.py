@@ -9,17 +9,26 @@ from typing import Any
 import pytest
 
 from memstone.server.console.reference import load_reference
-from memstone.server.description import FILE
+from memstone.server.description import FILES
 from tests.console.house import House
 
 
 def test_every_operation_has_its_place_in_the_reference() -> None:
-    document = json.loads(FILE.read_text())
-    wanted = {(path, method) for path, operations in document["paths"].items() for method in operations}
+    paths = {path: one for file in FILES.values() for path, one in json.loads(file.read_text())["paths"].items()}
+    wanted = {(path, method) for path, operations in paths.items() for method in operations}
     _, parts = load_reference()
     found = {(one.path, one.method) for part in parts.values() for one in part.operations}
     assert found == {one for one in wanted if one[1] != "head"}
     assert all(part.about for part in parts.values())
+
+
+def test_the_fields_that_an_answer_shares_with_another_are_listed_with_their_values() -> None:
+    _, parts = load_reference()
+    memory = next(one for one in parts["memories"].operations if one.path == "/v1/memories/{memory_id}")
+    fields = {one.name: one for one in memory.answer}
+    assert {"id", "user_id", "memory", "hash"} <= set(fields)
+    assert fields["memory"].required
+    assert fields["status"].type.startswith("active | disabled")
 
 
 @pytest.mark.parametrize("slug", sorted(load_reference()[1]))

@@ -303,7 +303,7 @@ def test_without_a_folder_the_page_says_how_to_set_one(operator: Guest) -> None:
     assert operator.submit(f"{DATA}/backup").status_code >= 400
 
 
-def test_an_erasure_is_counted_confirmed_sealed_and_checked(tmp_path: Path) -> None:
+def test_an_erasure_is_counted_confirmed_signed_and_checked(tmp_path: Path) -> None:
     with open_house({**CONFIG, "store": {"url": f"sqlite:///{tmp_path / 'memory.db'}"}}) as house:
         house.add("The word is swordfish")
         guest = house.guest()
@@ -314,7 +314,7 @@ def test_an_erasure_is_counted_confirmed_sealed_and_checked(tmp_path: Path) -> N
         assert refused.status_code == 400
         assert len(house.run(house.memory.get_all, user_id="alice")["results"]) == 1
         done = finish(house, guest, guest.submit(f"{DATA}/erase", kind="user", subject="alice", confirm="alice"))
-        assert "sealed with the key of this store" in done
+        assert "signed with the key of this store" in done
         assert "swordfish" not in done
         report = re.search(r'<pre id="report"[^>]*>(.*?)</pre>', done, re.DOTALL)
         assert report is not None
@@ -346,7 +346,7 @@ def test_everything_is_removed_after_the_word_and_whoever_did_it_stays_signed_in
     operator.see(DATA)
     everything = {"kind": "everything", "subject": "everything"}
     trial = finish(house, operator, operator.submit(f"{DATA}/erase", **everything, trial="on"))
-    assert "Nothing was removed: this was a trial" in trial
+    assert "Nothing was removed: this was a dry run" in trial
     assert "1 memory (0 of them turns)" in trial
     assert operator.submit(f"{DATA}/erase", **everything).status_code == 400
     assert operator.submit(f"{DATA}/erase", kind="everything", subject="alice", confirm="alice").status_code == 400

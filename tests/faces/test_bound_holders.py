@@ -250,6 +250,7 @@ async def test_quotas_and_masking_are_not_for_those_whom_they_bind(face: Face) -
         {"quota.user_memories": 10**6},
         {"quota.user_chars": None},
         {"extract.redact": {}},
+        {"write.remote_llm": True},
     ]
     for values in wanted:
         with pytest.raises(Forbidden, match="administrator"):
@@ -266,6 +267,7 @@ async def test_quotas_and_masking_are_not_for_those_whom_they_bind(face: Face) -
     assert (await face.settings.unset(["quota.user_memories"], user_id="bob"))["unset"] == 1
     assert {name for name, one in SETTINGS.items() if one.operators} == {
         "extract.redact",
+        "write.remote_llm",
         *(f"quota.{who}_{what}" for who in ("user", "tenant") for what in ("memories", "turns", "chars")),
     }
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from memstone import Memory
-from memstone.results import PinnedFact
+from memstone.results import FactItem
 from memstone.testing.clock import FakeClock
 
 WHO: Final[dict[str, Any]] = {"user_id": "ada", "agent_id": "bot"}
@@ -55,7 +55,7 @@ def _message(text: str) -> dict[str, str]:
     return {"role": role, "content": text.removeprefix("> ")}
 
 
-def facts(memory: Memory) -> dict[str, PinnedFact]:
+def facts(memory: Memory) -> dict[str, FactItem]:
     return {one["content"]: one for one in memory.profile.facts(**WHO)["results"]}
 
 

@@ -136,7 +136,7 @@ def live(preset: str, llm_url: str = "") -> Lived:
 
 
 @pytest.mark.req("X-4", "S-34", "S-38")
-@pytest.mark.parametrize("preset", ["companion", "gateway"])
+@pytest.mark.parametrize("preset", ["companion", pytest.param("gateway", marks=pytest.mark.system)])
 def test_a_year_with_a_model(preset: str) -> None:
     with WireServer(RecordedModel()) as server:
         lived = live(preset, server.url)
@@ -147,7 +147,7 @@ def test_a_year_with_a_model(preset: str) -> None:
 
 
 @pytest.mark.req("X-4", "S-34", "S-38")
-@pytest.mark.parametrize("preset", ["companion", "gateway"])
+@pytest.mark.parametrize("preset", [pytest.param("companion", marks=pytest.mark.system), "gateway"])
 def test_a_year_without_a_model(preset: str) -> None:
     lived = live(preset)
     assert lived.missing <= ({*YEAR["fades"], *YEAR["missed"]["holds"]} if preset == "companion" else set())

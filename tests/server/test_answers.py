@@ -68,13 +68,18 @@ class Described:
         method, path = operation.split(" ")
         answers: dict[str, Any] = self.document["paths"][path][method.lower()]["responses"]
         (well,) = (answer for status, answer in answers.items() if status.startswith("2"))
-        content: dict[str, Any] = well["content"]
+        shared = well.get("$ref", "").removeprefix("#/components/responses/")
+        content: dict[str, Any] = (self.document["components"]["responses"][shared] if shared else well)["content"]
         return content[JSON]["schema"] if JSON in content else None
 
     def form(self, schema: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """What a schema refers to, with its name."""
         name = schema.get("$ref", "").removeprefix(_REF)
-        return (name, self.document["components"]["schemas"][name]) if name else ("", schema)
+        found = self.document["components"]["schemas"][name] if name else schema
+        if "allOf" not in found:
+            return name, found
+        parts = [self.form(part)[1] for part in found["allOf"]]
+        return name, {**found, "properties": {key: one for part in parts for key, one in part["properties"].items()}}
 
     def wrong(self, operation: str, answer: Any) -> list[str]:
         """What an answer has that is not as described; what is there and not named is wrong, too."""

@@ -175,7 +175,8 @@ def test_the_line_for_the_library_opens_the_memory_that_is_configured(tmp_path: 
     settings, printed = arguments.settings(), io.StringIO()
     with redirect_stdout(printed):
         _print_startup_help(settings, HERE, None, _KeyPrinter(), arguments)
-    code = shlex.split(printed.getvalue().splitlines()[-2])[-1]
+    lines = printed.getvalue().splitlines()
+    code = next(shlex.split(line)[-1] for line in lines if "from memstone import Memory" in line)
     memory = code[code.index("print(") + 6 : code.index(".search(")]
     asked = f"from memstone import *; m = {memory}; print(m.settings.get()['preset'], m.stats()['memories'])"
     with Memory(settings) as own:

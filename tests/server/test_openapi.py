@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -8,12 +9,16 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 import schemathesis
+from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.generation import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
+from memstone.server.console.reference import ABOUT
+from memstone.server.description import FILES, GATEWAYS, MAIN, split_description
 from memstone.server.schemas.base import WRONG
+from memstone.server.summaries import SUMMARIES
 from scripts import describe_service
 from tests.server.conftest import CONFIG
 from tests.server.world import World
@@ -23,6 +28,12 @@ WITHOUT_KEY: Final = frozenset({"/healthz", "/readyz", "/v1/auth/login", "/v1/au
 # That somebody must be named, or that a date must be one, is not said by the schema: 400 tells it with a hint.
 # Every request here shows a key, in the header that counts; that none is answered without one is a test of its own.
 _BEYOND_THE_SCHEMA: Final = [positive_data_acceptance, ignored_auth]
+IMPERATIVES: Final = frozenset(
+    "Add Approve Build Cancel Change Check Choose Clean Compare Consolidate Count Create Delete Disable End Erase "
+    "Exchange Explain Export Find Get Give Learn List Load Log Move Pause Preview Process Rebuild Record Reject Remove "
+    "Replace Restore Retry Revoke Run Search Share Shorten Start Store Stream Suggest Take Test Undo Unshare Update "
+    "Verify Write".split()
+)
 _HOST: Final = "http://testserver"
 
 
@@ -158,16 +169,52 @@ def test_the_description_has_no_titles_and_is_small(stocked: World) -> None:
     assert described["info"]["title"]
     assert forms["Problem"]["properties"]["title"] == {"type": "string"}, "a field of that name is none"
     assert not [name for name, form in forms.items() if "title" in form]
-    own = {path: one for path, one in described["paths"].items() if not path.startswith("/v1/verbs/")}
-    used = {name: form for name, form in forms.items() if not name.endswith("Call")}
-    assert len(json.dumps([own, used], separators=(",", ":"))) < 260_000
+    assert [file.stat().st_size <= 200_000 for file in FILES.values()] == [True, True]
+
+
+def test_every_operation_has_a_summary_in_plain_words(stocked: World) -> None:
+    paths = stocked.app.openapi()["paths"]
+    made = {f"{method.upper()} {path}": one for path, methods in paths.items() for method, one in methods.items()}
+    summaries = {name: operation["summary"] for name, operation in made.items()}
+    functions = {
+        " ".join(word.capitalize() for word in route.name.split("_"))
+        for route in stocked.app.routes
+        if isinstance(route, APIRoute) and "_" in route.name
+    }
+    assert summaries == SUMMARIES, "a route has no summary in summaries.py, or a summary no route"
+    assert not functions & set(summaries.values()), "the title of a function is no summary"
+    assert len(set(summaries.values())) == len(summaries), "two operations have the same summary"
+    assert len({one["operationId"] for one in made.values()}) == len(made)
+    for name, summary in summaries.items():
+        assert summary.split()[0].rstrip(",") in IMPERATIVES, (name, summary)
+        assert len(summary) <= 60, (name, summary)
+        assert len(made[name]["tags"]) == 1, name
+
+
+def test_every_part_of_the_interface_is_introduced_in_the_reference(stocked: World) -> None:
+    operations = [one for methods in stocked.app.openapi()["paths"].values() for one in methods.values()]
+    assert {one["tags"][0] for one in operations} == set(ABOUT)
 
 
 def test_the_description_that_is_sent_is_that_of_the_routes(stocked: World) -> None:
-    first, second = (stocked.anonymous().get("/openapi.json") for _ in range(2))
-    assert first.json() == stocked.app.openapi()
-    assert first.content == second.content
-    assert first.headers["content-type"] == "application/json"
+    parts = split_description(stocked.app.openapi())
+    for name in FILES:
+        first, second = (stocked.anonymous().get(name) for _ in range(2))
+        assert first.json() == parts[name]
+        assert first.content == second.content
+        assert first.headers["content-type"] == "application/json"
+
+
+def test_every_route_is_in_one_of_the_two_descriptions_with_all_it_refers_to(stocked: World) -> None:
+    whole = stocked.app.openapi()
+    parts = split_description(whole)
+    assert {**parts[MAIN]["paths"], **parts[GATEWAYS]["paths"]} == whole["paths"]
+    assert not set(parts[MAIN]["paths"]) & set(parts[GATEWAYS]["paths"])
+    assert all(path.startswith("/api/") for path in parts[GATEWAYS]["paths"])
+    for name, part in parts.items():
+        text, kinds = json.dumps(part), ("schemas", "responses", "parameters")
+        referred = set(re.findall(r'"#/components/(\w+)/([^"]+)"', text))
+        assert referred == {(kind, one) for kind in kinds for one in part["components"][kind]}, name
 
 
 def test_the_file_that_is_sent_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,7 +222,7 @@ def test_the_file_that_is_sent_is_up_to_date(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_description_that_is_out_of_date_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(describe_service, "FILE", tmp_path / "openapi.json")
+    monkeypatch.setattr(describe_service, "FILES", {name: tmp_path / name[1:].replace("/", "_") for name in FILES})
     assert describe_service.main(["--check"]) == 1
     assert describe_service.main([]) == 0
     assert describe_service.main(["--check"]) == 0
@@ -210,7 +257,7 @@ def test_every_body_has_an_example_that_fits(stocked: World) -> None:
 
 
 def test_the_description_says_how_a_key_is_shown_and_where_none_is_needed(stocked: World) -> None:
-    described = stocked.anonymous().get("/openapi.json").json()
+    described = stocked.app.openapi()
     assert set(described["components"]["securitySchemes"]) == {name for one in described["security"] for name in one}
     paths = {path: one for path, operations in described["paths"].items() for one in operations.values()}
     assert {path for path, one in paths.items() if one.get("security") == []} == WITHOUT_KEY

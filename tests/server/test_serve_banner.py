@@ -90,10 +90,10 @@ def upstream() -> Iterator[tuple[Upstream, str]]:
         yield stand_in, url
 
 
-OTHER = [pytest.param(name, marks=pytest.mark.system) for name in ("gateway", "shared")]
+OTHER = [pytest.param(name, marks=pytest.mark.system) for name in ("gateway", "shared", "companion")]
 
 
-@pytest.mark.parametrize("preset", ["facts", "companion", *OTHER])
+@pytest.mark.parametrize("preset", ["facts", *OTHER])
 def test_every_line_works_in_a_new_terminal_on_the_first_start_and_later(tmp_path: Path, preset: str) -> None:
     for start in ("first", "second"):
         with started(tmp_path / "home", MEMSTONE_PRESET=preset) as service:
@@ -107,6 +107,7 @@ def test_every_line_works_in_a_new_terminal_on_the_first_start_and_later(tmp_pat
         assert [one["name"] for one in memory.admin.keys.list()] == ["first", LOCAL_KEY], "the second start makes none"
 
 
+@pytest.mark.system
 def test_a_store_of_another_name_in_memory_or_a_file_of_settings(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(f'preset = "gateway"\n[store]\nurl = "sqlite:///{tmp_path}/m.db"\n[embedder]\nprovider = "hash"\n')
@@ -127,6 +128,7 @@ def test_the_command_for_another_link_goes_to_the_service_that_was_started(tmp_p
         assert "with the MEMSTONE_ variables that are set here" in service.lines[-1], "this test has set one"
 
 
+@pytest.mark.system
 def test_on_postgresql_no_line_opens_a_local_file(tmp_path: Path, postgres: Server) -> None:
     for _ in range(2):
         with started(tmp_path / "home", MEMSTONE_STORE__URL=postgres.url()) as service:
@@ -153,6 +155,7 @@ def test_two_lines_make_an_openai_client_remember(tmp_path: Path, upstream: tupl
     assert "Oslo" in str(stand_in.seen[-1]["messages"]), "the second start remembers the first"
 
 
+@pytest.mark.system
 def test_two_lines_make_an_anthropic_client_remember(tmp_path: Path, upstream: tuple[Upstream, str]) -> None:
     stand_in, url = upstream
     with started(tmp_path / "home", "--upstream", f"anthropic={url}", ANTHROPIC_API_KEY="sk-ant-1") as service:

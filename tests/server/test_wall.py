@@ -92,7 +92,7 @@ def test_a_configured_page_may_use_the_official_clients_and_reads_its_receipts(s
     assert "access-control-allow-credentials" not in {*before.headers, *answer.headers}
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/v1/me", "/nothing-here", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/healthz", "/v1/me", "/nothing-here", "/openapi.json", "/api/openapi.json"])
 def test_every_answer_has_its_safety_headers(shared: World, path: str) -> None:
     headers = shared.anonymous().get(path).headers
     assert headers["x-content-type-options"] == "nosniff"

@@ -43,19 +43,7 @@ export interface AccountList {
 }
 
 /** A removed account. */
-export interface AccountRemoval {
-  id: string;
-  login: string;
-  name: string;
-  role: "viewer" | "editor" | "admin";
-  verbs: ("read" | "write" | "admin")[];
-  tenant_id: string;
-  user_id: string | null;
-  agent_id: string | null;
-  disabled: boolean;
-  created_at: string;
-  updated_at: string;
-  last_login_at: string | null;
+export interface AccountRemoval extends AccountItem {
   removed: true;
   dry_run?: true;
 }
@@ -113,7 +101,7 @@ export interface AddEvent {
   new_id?: string;
   evidence?: Evidence;
   doubt?: string;
-  status?: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
+  status?: Status;
   erased?: true;
 }
 
@@ -133,42 +121,10 @@ export interface AddResult {
   hint?: string;
 }
 
-/** What `admin.accounts.rotate_token_key` takes. */
-export interface AdminAccountsRotateTokenKeyForm {
-  grace?: boolean;
-}
-
-/** What `admin.consolidate` takes. */
-export interface AdminConsolidateForm {
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-  run_id?: string | number | null;
-  everybody?: boolean;
-  dry_run?: boolean;
-}
-
-/** What `admin.erase` takes. */
-export interface AdminEraseForm {
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-  run_id?: string | number | null;
-  memory_id?: string | null;
-  dry_run?: boolean;
-}
-
-/** What `admin.redact` takes. */
-export interface AdminRedactForm {
-  dry_run?: boolean;
-}
-
-/** What `admin.summarize` takes. */
-export interface AdminSummarizeForm {
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-  run_id?: string | number | null;
-  max_tokens?: number;
-  older_than_days?: number | null;
-  dry_run?: boolean;
+/** The arguments of `identity.add_override`. */
+export interface AddStandingInstructionBody {
+  text: string;
+  user_id: string | number;
 }
 
 /** A new agent; without an id, it gets one. */
@@ -330,6 +286,16 @@ export interface CallerInfo {
   account: AccountItem | null;
 }
 
+/** The arguments of `admin.accounts.rotate_token_key`. */
+export interface ChangeKeyForLoginTokensBody {
+  grace?: boolean;
+}
+
+/** The arguments of `graph.check`. */
+export interface CompareGraphDatabaseWithLedgerBody {
+  repair?: boolean;
+}
+
 /** An action that cannot be undone: `confirm` is the name of the tenant. `dry_run` needs none. */
 export interface ConfirmBody {
   confirm?: string;
@@ -373,6 +339,15 @@ export interface ConsolidateBody {
   user_id?: string | null;
   agent_id?: string | null;
   run_id?: string | null;
+  dry_run?: boolean;
+}
+
+/** The arguments of `admin.consolidate`. */
+export interface ConsolidateMemoriesBody {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  run_id?: string | number | null;
+  everybody?: boolean;
   dry_run?: boolean;
 }
 
@@ -488,7 +463,7 @@ export interface CurrentFact {
 /** An overview for a management page: the layers of a scope, or the work of the whole tenant. */
 export interface DashboardResult {
   identity?: IdentityResult | null;
-  facts?: PinnedFact[];
+  facts?: FactItem[];
   episodes?: EpisodeItem[];
   counts: Record<string, number>;
   last_consolidation: LastConsolidation | null;
@@ -520,16 +495,6 @@ export interface Degradation {
   reason?: string | null;
 }
 
-/** What `delete_all` takes. */
-export interface DeleteAllForm {
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-  run_id?: string | number | null;
-  filters?: Record<string, unknown> | unknown[] | null;
-  dry_run?: boolean;
-  confirm?: string | null;
-}
-
 /** How many memories were deleted, or with `dry_run` would be deleted. */
 export interface DeleteAllResult {
   deleted: number;
@@ -551,6 +516,16 @@ export interface DeleteItem {
   erased?: true;
 }
 
+/** The arguments of `delete_all`. */
+export interface DeleteMemoriesWithFiltersBody {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  run_id?: string | number | null;
+  filters?: Record<string, unknown> | unknown[] | null;
+  dry_run?: boolean;
+  confirm?: string | null;
+}
+
 /** A memory that was deleted, or with `dry_run` would be deleted. */
 export interface DeleteResult {
   id: string;
@@ -558,12 +533,15 @@ export interface DeleteResult {
   dry_run?: true;
 }
 
+/** The arguments of `vectors.delete`. */
+export interface DeleteVectorsBody {
+  ids: string[];
+  reason?: string | null;
+  dry_run?: boolean;
+}
+
 /** An identity line that was derived from a fact. */
-export interface DerivedItem {
-  id: string;
-  text: string;
-  token_count: number;
-  created_at: string;
+export interface DerivedIdentity extends IdentityItem {
   fact: string | null;
 }
 
@@ -647,6 +625,13 @@ export interface EncryptionStatus {
   key?: string | null;
   former_keys?: number;
   rotation_due?: boolean;
+}
+
+/** The arguments of `sessions.end`. */
+export interface EndSessionBody {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  run_id?: string | number | null;
 }
 
 /** The parts of the engine, and their state. */
@@ -891,7 +876,7 @@ export interface EpisodeItem {
   token_count: number;
   model: string | null;
   version: number;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
+  status: Status;
   occurred_at: string;
   created_at: string;
   updated_at: string;
@@ -909,6 +894,15 @@ export interface EraseBody {
   run_id?: string | null;
   memory_id?: string | null;
   confirm?: string;
+  dry_run?: boolean;
+}
+
+/** The arguments of `admin.erase`. */
+export interface EraseDataForGoodBody {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  run_id?: string | number | null;
+  memory_id?: string | null;
   dry_run?: boolean;
 }
 
@@ -992,6 +986,9 @@ export interface ErrorInfo {
   retryable: boolean;
 }
 
+/** What happened to a memory. */
+export type Event = "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
+
 /** Events, oldest first. */
 export interface EventFeed {
   results: FeedEvent[];
@@ -1016,24 +1013,31 @@ export interface Explanation {
   history: HistoryEvent[];
 }
 
-/** One event of the feed. */
-export interface FeedEvent {
+/** A fact as companions see it. */
+export interface FactItem {
+  id: string;
+  content: string;
+  salience: number;
+  effective_salience: number;
+  source_count: number;
+  source_episode_id: string | null;
+  last_used: string | null;
+  use_count: number;
+  status: Status;
+  tags: string[];
   user_id: string | null;
   agent_id: string | null;
-  run_id: string | null;
-  id: string;
-  memory_id: string;
-  event: "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
-  old_value: string | null;
-  new_value: string | null;
-  timestamp: string;
-  is_deleted: boolean;
-  reason: string | null;
-  actor: string;
-  before: VersionState | null;
-  after: VersionState | null;
-  old_id: string | null;
-  new_id: string | null;
+  occurred_at: string;
+  created_at: string;
+}
+
+/** Facts, most salient first. */
+export interface FactList {
+  results: FactItem[];
+}
+
+/** One event of the feed. */
+export interface FeedEvent extends HistoryEvent {
   seq: number;
   job_id: string | null;
   undoes: string | null;
@@ -1057,24 +1061,25 @@ export interface FeedbackResult {
   ids: string[];
 }
 
+/** The arguments of `admin.redact`. */
+export interface FindAndMaskSecretsBody {
+  dry_run?: boolean;
+}
+
+/** The arguments of `vectors.query`. */
+export interface FindSimilarVectorsBody {
+  vector: number[];
+  user_id?: string | number | null;
+  limit?: number;
+  everybody?: boolean;
+  values?: boolean;
+  metadata?: boolean;
+}
+
 /** How many queued sessions were processed, and how many still wait. */
 export interface FlushResult {
   stored: number;
   waiting: number;
-}
-
-/** Counts of background learning. */
-export interface FormationStats {
-  attempts?: number;
-  insert_successes?: number;
-  insert_failures?: number;
-  early_returns_empty_message?: number;
-  early_returns_disabled?: number;
-  last_attempt_at?: string | null;
-  last_success_at?: string | null;
-  last_error?: string | null;
-  worker?: boolean;
-  mode: string;
 }
 
 /** Which part of the memory the gate chose for a message, and why. */
@@ -1091,34 +1096,9 @@ export interface GateResult {
   asks_memory: boolean;
 }
 
-/** What `get_all` takes. */
-export interface GetAllForm {
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-  run_id?: string | number | null;
-  limit?: number | null;
-  offset?: number | null;
-  page?: number | null;
-  filters?: Record<string, unknown> | unknown[] | null;
-  layers?: string | string[] | null;
-  kind?: string | null;
-  q?: string | null;
-  status?: string | null;
-  as_of?: string | null;
-  show_expired?: boolean;
-  counts?: boolean;
-}
-
-/** What `graph.check` takes. */
-export interface GraphCheckForm {
-  repair?: boolean;
-}
-
-/** How much a graph contains. */
-export interface GraphFigures {
-  entities: number;
-  mentions: number;
-  relations: number;
+/** The arguments of `vectors.get`. */
+export interface GetVectorsBody {
+  ids: string[];
 }
 
 /** Where entities and relations are: in the ledger alone (`local`), or also in a graph database. */
@@ -1134,10 +1114,17 @@ export interface GraphReport {
   backend: "local" | "external";
   agrees: boolean;
   pending: number;
-  ledger: GraphFigures;
-  mirror: GraphFigures | null;
+  ledger: GraphSize;
+  mirror: GraphSize | null;
   repaired: "filled" | "rebuilt" | null;
   named: number;
+}
+
+/** How much a graph contains. */
+export interface GraphSize {
+  entities: number;
+  mentions: number;
+  relations: number;
 }
 
 /** Where entities and relations are, and how many changes a graph database has not seen yet. */
@@ -1178,7 +1165,7 @@ export interface HistoryEvent {
   run_id: string | null;
   id: string;
   memory_id: string;
-  event: "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
+  event: Event;
   old_value: string | null;
   new_value: string | null;
   timestamp: string;
@@ -1196,12 +1183,6 @@ export interface HistoryList {
   results: HistoryEvent[];
 }
 
-/** What `identity.add_override` takes. */
-export interface IdentityAddOverrideForm {
-  text: string;
-  user_id: string | number;
-}
-
 /** A standing instruction. */
 export interface IdentityItem {
   id: string;
@@ -1214,28 +1195,10 @@ export interface IdentityItem {
 export interface IdentityResult {
   user_id: string | null;
   overrides: IdentityItem[];
-  derived: DerivedItem[];
+  derived: DerivedIdentity[];
   narrative: NarrativeItem | null;
   warnings?: string[];
   dry_run?: true;
-}
-
-/** What `identity.set_narrative` takes. */
-export interface IdentitySetNarrativeForm {
-  text: string | null;
-  user_id: string | number;
-}
-
-/** What `identity.set_overrides` takes. */
-export interface IdentitySetOverridesForm {
-  texts: string[];
-  user_id: string | number;
-}
-
-/** Ids of memories. */
-export interface IdsBody {
-  ids: string[];
-  dry_run?: boolean;
 }
 
 /** The result of importing an export of another system. */
@@ -1393,21 +1356,13 @@ export interface KeyRights {
   verbs: ("read" | "write" | "admin")[];
 }
 
+/** For how long the old secret is still accepted. */
+export interface KeyRotationBody {
+  grace_seconds?: number;
+}
+
 /** An API key with its secret, which is shown only once. */
-export interface KeySecret {
-  id: string;
-  name: string;
-  prefix: string;
-  tenant_id: string;
-  user_id: string | null;
-  agent_id: string | null;
-  may_assert_user: boolean;
-  verbs: ("read" | "write" | "admin")[];
-  created_at: string;
-  expires_at: string | null;
-  revoked_at: string | null;
-  last_used_at: string | null;
-  dry_run?: true;
+export interface KeySecret extends KeyItem {
   key: string;
 }
 
@@ -1425,10 +1380,55 @@ export interface KeywordStatus {
   backend: string;
 }
 
+/** What sort of knowledge a memory holds; the last three belong to the layer of identity. */
+export type Kind = "factual" | "episodic" | "procedural" | "semantic" | "override" | "derived" | "narrative";
+
 /** Time and outcome of the last consolidation. */
 export interface LastConsolidation {
   at: string;
   status: "success" | "skipped" | "empty" | "error" | "dead_letter";
+}
+
+/** What a memory is: part of an identity, a fact, the digest of a session, or a turn. */
+export type Layer = "identity" | "fact" | "episode" | "turn";
+
+/** The arguments of `sessions.backfill`. */
+export interface LearnFromEarlierChatsBody {
+  conversations: (Record<string, unknown>)[];
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+}
+
+/** Counts of background learning. */
+export interface LearningStats {
+  attempts?: number;
+  insert_successes?: number;
+  insert_failures?: number;
+  early_returns_empty_message?: number;
+  early_returns_disabled?: number;
+  last_attempt_at?: string | null;
+  last_success_at?: string | null;
+  last_error?: string | null;
+  worker?: boolean;
+  mode: string;
+}
+
+/** The arguments of `get_all`. */
+export interface ListMemoriesWithFiltersBody {
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  run_id?: string | number | null;
+  limit?: number | null;
+  offset?: number | null;
+  page?: number | null;
+  filters?: Record<string, unknown> | unknown[] | null;
+  layers?: string | string[] | null;
+  kind?: string | null;
+  q?: string | null;
+  status?: string | null;
+  as_of?: string | null;
+  show_expired?: boolean;
+  counts?: boolean;
 }
 
 /** The process answers. */
@@ -1462,17 +1462,17 @@ export interface LogoutResult {
   sessions_ended: number;
 }
 
-/** One memory. */
-export interface MemoryItem {
+/** Common fields of all forms of a memory. */
+export interface MemoryFields {
   user_id: string | null;
   agent_id: string | null;
   run_id: string | null;
   id: string;
   metadata: Record<string, unknown>;
-  layer: "identity" | "fact" | "episode" | "turn";
-  kind: "factual" | "episodic" | "procedural" | "semantic" | "override" | "derived" | "narrative";
+  layer: Layer;
+  kind: Kind;
   key: string | null;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
+  status: Status;
   version: number;
   occurred_at: string;
   created_at: string;
@@ -1486,7 +1486,17 @@ export interface MemoryItem {
   category?: string;
   doubt?: string;
   attachments?: AttachmentInfo[];
-  visibility?: "default" | "pinned" | "hidden" | "private";
+  visibility?: Visibility;
+}
+
+/** Ids of memories. */
+export interface MemoryIdsBody {
+  ids: string[];
+  dry_run?: boolean;
+}
+
+/** One memory. */
+export interface MemoryItem extends MemoryFields {
   memory: string;
   hash: string;
 }
@@ -1502,30 +1512,7 @@ export interface MemoryList {
 }
 
 /** A memory with its secrets masked, and why it is listed. */
-export interface MemoryPreview {
-  user_id: string | null;
-  agent_id: string | null;
-  run_id: string | null;
-  id: string;
-  metadata: Record<string, unknown>;
-  layer: "identity" | "fact" | "episode" | "turn";
-  kind: "factual" | "episodic" | "procedural" | "semantic" | "override" | "derived" | "narrative";
-  key: string | null;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
-  version: number;
-  occurred_at: string;
-  created_at: string;
-  updated_at: string;
-  expires_at: string | null;
-  role?: string;
-  actor?: string;
-  shared_by?: string;
-  order?: number;
-  evidence?: Evidence;
-  category?: string;
-  doubt?: string;
-  attachments?: AttachmentInfo[];
-  visibility?: "default" | "pinned" | "hidden" | "private";
+export interface MemoryPreview extends MemoryFields {
   preview: string;
   why: string;
   score?: number;
@@ -1688,56 +1675,8 @@ export interface PauseScope {
   run_id?: string;
 }
 
-/** A fact as companions see it. */
-export interface PinnedFact {
-  id: string;
-  content: string;
-  salience: number;
-  effective_salience: number;
-  source_count: number;
-  source_episode_id: string | null;
-  last_used: string | null;
-  use_count: number;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
-  tags: string[];
-  user_id: string | null;
-  agent_id: string | null;
-  occurred_at: string;
-  created_at: string;
-}
-
-/** Facts, most salient first. */
-export interface PinnedFactList {
-  results: PinnedFact[];
-}
-
 /** A memory that a search would find, and why. */
-export interface PreviewHit {
-  user_id: string | null;
-  agent_id: string | null;
-  run_id: string | null;
-  id: string;
-  metadata: Record<string, unknown>;
-  layer: "identity" | "fact" | "episode" | "turn";
-  kind: "factual" | "episodic" | "procedural" | "semantic" | "override" | "derived" | "narrative";
-  key: string | null;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
-  version: number;
-  occurred_at: string;
-  created_at: string;
-  updated_at: string;
-  expires_at: string | null;
-  role?: string;
-  actor?: string;
-  shared_by?: string;
-  order?: number;
-  evidence?: Evidence;
-  category?: string;
-  doubt?: string;
-  attachments?: AttachmentInfo[];
-  visibility?: "default" | "pinned" | "hidden" | "private";
-  memory: string;
-  hash: string;
+export interface PreviewHit extends MemoryItem {
   source?: string;
   facts?: CurrentFact[];
   superseded_by?: CurrentFact[];
@@ -1755,6 +1694,18 @@ export interface PreviewList {
   results: MemoryPreview[];
   limit: number;
   more: boolean;
+}
+
+/** The arguments of `profile.preview_search`. */
+export interface PreviewSearchBody {
+  query: string;
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  run_id?: string | number | null;
+  strategy?: string | null;
+  limit?: number;
+  max_tokens?: number | null;
+  scope?: string | null;
 }
 
 /** How much was found, and how much of it fits. */
@@ -1788,18 +1739,6 @@ export interface ProfileFactItem {
 export interface ProfileInstructionItem {
   id: string;
   memory: string;
-}
-
-/** What `profile.preview_search` takes. */
-export interface ProfilePreviewSearchForm {
-  query: string;
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-  run_id?: string | number | null;
-  strategy?: string | null;
-  limit?: number;
-  max_tokens?: number | null;
-  scope?: string | null;
 }
 
 /** What a model always sees about a user, most important first. */
@@ -1932,7 +1871,7 @@ export interface ReassignResult {
 /** A memory that was shown, and its number of tokens. */
 export interface ReceiptChoice {
   id: string;
-  layer: "identity" | "fact" | "episode" | "turn";
+  layer: Layer;
   tokens: number;
   score: number | null;
   counts: boolean;
@@ -1960,12 +1899,7 @@ export interface RefreshBody {
 }
 
 /** How many vectors were built, and how many of them rebuilt. */
-export interface RefreshResult {
-  signature: string;
-  indexed: number;
-  failed: number;
-  dropped: number;
-  sent: number;
+export interface RefreshResult extends ReindexResult {
   refreshed: number;
 }
 
@@ -2020,13 +1954,29 @@ export interface RemovalProposal {
   operation: string;
 }
 
+/** The arguments of `sharing.replace`. */
+export interface ReplaceSharedMemoryForOneHolderBody {
+  text: string;
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  run_id?: string | number | null;
+  metadata?: Record<string, unknown> | null;
+  reason?: string | null;
+}
+
+/** The arguments of `identity.set_overrides`. */
+export interface ReplaceStandingInstructionsBody {
+  texts: string[];
+  user_id: string | number;
+}
+
 /** Which memory replaced which for a user. */
 export interface ReplacementItem {
   user_id: string | null;
   agent_id: string | null;
   run_id: string | null;
   id: string;
-  event: "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
+  event: Event;
   old_id: string;
   new_id: string | null;
   old_version: number | null;
@@ -2066,13 +2016,7 @@ export interface ResetResult {
 }
 
 /** A restored memory. */
-export interface RestoreResult {
-  id: string;
-  event: "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
-  memory: string | null;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
-  event_id: string;
-  undoes: string | null;
+export interface RestoreResult extends UndoItem {
   degraded?: Degradation[];
 }
 
@@ -2096,7 +2040,7 @@ export interface RollbackBody {
 /** A change that was not undone, and why. */
 export interface RollbackConflict {
   event_id: string;
-  event: "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
+  event: Event;
   memory_id: string;
   message: string;
   hint: string;
@@ -2112,11 +2056,6 @@ export interface RollbackResult {
   skipped: number;
   job_id?: string;
   degraded?: Degradation[];
-}
-
-/** For how long the old secret is still accepted. */
-export interface RotationBody {
-  grace_seconds?: number;
 }
 
 /** The user, agent or run that a call is about. */
@@ -2173,32 +2112,7 @@ export interface SearchBody {
 }
 
 /** A memory that a search found. */
-export interface SearchHit {
-  user_id: string | null;
-  agent_id: string | null;
-  run_id: string | null;
-  id: string;
-  metadata: Record<string, unknown>;
-  layer: "identity" | "fact" | "episode" | "turn";
-  kind: "factual" | "episodic" | "procedural" | "semantic" | "override" | "derived" | "narrative";
-  key: string | null;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
-  version: number;
-  occurred_at: string;
-  created_at: string;
-  updated_at: string;
-  expires_at: string | null;
-  role?: string;
-  actor?: string;
-  shared_by?: string;
-  order?: number;
-  evidence?: Evidence;
-  category?: string;
-  doubt?: string;
-  attachments?: AttachmentInfo[];
-  visibility?: "default" | "pinned" | "hidden" | "private";
-  memory: string;
-  hash: string;
+export interface SearchHit extends MemoryItem {
   source?: string;
   facts?: CurrentFact[];
   superseded_by?: CurrentFact[];
@@ -2259,31 +2173,6 @@ export interface SessionResult {
   reason?: string;
 }
 
-/** What `sessions.backfill` takes. */
-export interface SessionsBackfillForm {
-  conversations: (Record<string, unknown>)[];
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-}
-
-/** What `sessions.end` takes. */
-export interface SessionsEndForm {
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-  run_id?: string | number | null;
-}
-
-/** What `sessions.ingest` takes. */
-export interface SessionsIngestForm {
-  turns: string | Record<string, unknown> | (string | Record<string, unknown>)[];
-  user_id?: string | number | null;
-  agent_id?: string | number | null;
-  run_id?: string | number | null;
-  occurred_at?: string | null;
-  metadata?: Record<string, unknown> | null;
-  skip_extraction?: boolean;
-}
-
 /** Names of settings and their values. */
 export interface SettingsBody {
   values: Record<string, unknown>;
@@ -2329,21 +2218,24 @@ export interface ShareResult {
   dry_run?: true;
 }
 
-/** What `sharing.replace` takes. */
-export interface SharingReplaceForm {
-  text: string;
+/** The arguments of `admin.summarize`. */
+export interface ShortenMemoriesBody {
   user_id?: string | number | null;
   agent_id?: string | number | null;
   run_id?: string | number | null;
-  metadata?: Record<string, unknown> | null;
-  reason?: string | null;
+  max_tokens?: number;
+  older_than_days?: number | null;
+  dry_run?: boolean;
 }
+
+/** Whether and how a memory may be seen. */
+export type Status = "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
 
 /** The new status of a memory. */
 export interface StatusResult {
   id: string;
   event: "DISABLE" | "ENABLE" | "DELETE" | "NONE";
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
+  status: Status;
   version?: number;
   dry_run?: true;
 }
@@ -2366,6 +2258,29 @@ export interface StoreCheck {
   walled?: boolean;
 }
 
+/** The arguments of `vectors.insert`. */
+export interface StoreNewVectorsBody {
+  vectors: (Record<string, unknown>)[];
+  user_id?: string | number | null;
+}
+
+/** The arguments of `vectors.upsert`. */
+export interface StoreOrReplaceVectorsBody {
+  vectors: (Record<string, unknown>)[];
+  user_id?: string | number | null;
+}
+
+/** The arguments of `sessions.ingest`. */
+export interface StoreSessionBody {
+  turns: string | Record<string, unknown> | (string | Record<string, unknown>)[];
+  user_id?: string | number | null;
+  agent_id?: string | number | null;
+  run_id?: string | number | null;
+  occurred_at?: string | null;
+  metadata?: Record<string, unknown> | null;
+  skip_extraction?: boolean;
+}
+
 /** Counts of everything in the store. */
 export interface StoreStats {
   memories: number;
@@ -2377,7 +2292,7 @@ export interface StoreStats {
   dead: number;
   indexes: VectorSpace[];
   embedding_cache?: CacheStats;
-  formation: FormationStats;
+  formation: LearningStats;
 }
 
 /** The request was carried out. */
@@ -2391,6 +2306,14 @@ export interface SummaryResult {
   summarizedCount: number;
   tokensSaved: number;
   job_id?: string;
+}
+
+/** The arguments of `vectors.unlink`. */
+export interface TakeVectorAwayFromUserBody {
+  vector_id: string;
+  user_id?: string | number | null;
+  reason?: string | null;
+  dry_run?: boolean;
 }
 
 /** When the key for tokens changed, and whether older tokens stay valid until they expire. */
@@ -2434,9 +2357,9 @@ export interface UndoBody {
 /** A memory that was restored, or whose change was undone. */
 export interface UndoItem {
   id: string;
-  event: "ADD" | "UPDATE" | "DELETE" | "REPLACE" | "LINK" | "UNLINK" | "DISABLE" | "ENABLE" | "MERGE" | "PROMOTE" | "EVICT" | "SUMMARIZE" | "FEEDBACK" | "REDACT";
+  event: Event;
   memory: string | null;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
+  status: Status;
   event_id: string;
   undoes: string | null;
 }
@@ -2480,32 +2403,7 @@ export interface UpdateBody {
 }
 
 /** The changed memory. */
-export interface UpdateResult {
-  user_id: string | null;
-  agent_id: string | null;
-  run_id: string | null;
-  id: string;
-  metadata: Record<string, unknown>;
-  layer: "identity" | "fact" | "episode" | "turn";
-  kind: "factual" | "episodic" | "procedural" | "semantic" | "override" | "derived" | "narrative";
-  key: string | null;
-  status: "active" | "disabled" | "superseded" | "evicted" | "quarantined" | "deleted";
-  version: number;
-  occurred_at: string;
-  created_at: string;
-  updated_at: string;
-  expires_at: string | null;
-  role?: string;
-  actor?: string;
-  shared_by?: string;
-  order?: number;
-  evidence?: Evidence;
-  category?: string;
-  doubt?: string;
-  attachments?: AttachmentInfo[];
-  visibility?: "default" | "pinned" | "hidden" | "private";
-  memory: string;
-  hash: string;
+export interface UpdateResult extends MemoryItem {
   event?: "UPDATE" | "REPLACE";
   old_id?: string;
   warnings?: string[];
@@ -2646,48 +2544,6 @@ export interface VectorsBody {
   userId?: string | null;
 }
 
-/** What `vectors.delete` takes. */
-export interface VectorsDeleteForm {
-  ids: string[];
-  reason?: string | null;
-  dry_run?: boolean;
-}
-
-/** What `vectors.get` takes. */
-export interface VectorsGetForm {
-  ids: string[];
-}
-
-/** What `vectors.insert` takes. */
-export interface VectorsInsertForm {
-  vectors: (Record<string, unknown>)[];
-  user_id?: string | number | null;
-}
-
-/** What `vectors.query` takes. */
-export interface VectorsQueryForm {
-  vector: number[];
-  user_id?: string | number | null;
-  limit?: number;
-  everybody?: boolean;
-  values?: boolean;
-  metadata?: boolean;
-}
-
-/** What `vectors.unlink` takes. */
-export interface VectorsUnlinkForm {
-  vector_id: string;
-  user_id?: string | number | null;
-  reason?: string | null;
-  dry_run?: boolean;
-}
-
-/** What `vectors.upsert` takes. */
-export interface VectorsUpsertForm {
-  vectors: (Record<string, unknown>)[];
-  user_id?: string | number | null;
-}
-
 /** The version to restore; by default the last one. */
 export interface VersionBody {
   version?: number | null;
@@ -2705,6 +2561,9 @@ export interface VersionState {
   expires_at?: string | null;
 }
 
+/** Whether models see a memory: as usual, always, not in the profile, or never. */
+export type Visibility = "default" | "pinned" | "hidden" | "private";
+
 /** Whether models see a memory. */
 export interface VisibilityBody {
   visibility: "default" | "pinned" | "hidden" | "private";
@@ -2714,17 +2573,17 @@ export interface VisibilityBody {
 export interface VisibilityResult {
   id: string;
   event: "UPDATE" | "NONE";
-  visibility: "default" | "pinned" | "hidden" | "private";
+  visibility: Visibility;
   version?: number;
 }
 
 /** Statistics of all background work, and by task. */
-export interface WorkStats {
-  calls: number;
-  success_rate: number | null;
-  average_ms: number | null;
-  input_tokens: number;
-  output_tokens: number;
-  cost: number | null;
+export interface WorkStats extends JobStats {
   by_task: Record<string, JobStats>;
+}
+
+/** The arguments of `identity.set_narrative`. */
+export interface WriteNarrativeOfUserBody {
+  text: string | null;
+  user_id: string | number;
 }

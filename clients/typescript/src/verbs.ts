@@ -131,12 +131,12 @@ export class SessionVerbs {
   }
 
   /** List what was said in a scope, in order and word for word. */
-  transcript(options: { user_id?: string | number; agent_id?: string | number; run_id?: string | number; limit?: number; offset?: number; } = {}): Promise<types.TranscriptPage> {
+  transcript(options: { user_id?: string; agent_id?: string; run_id?: string; limit?: number; offset?: number; } = {}): Promise<types.TranscriptPage> {
     return this.link.call(ROUTES["sessions.transcript"], { ...options }) as Promise<types.TranscriptPage>;
   }
 
   /** List what sessions were about, newest first: one episode each, `since` a time. */
-  episodes(options: { user_id?: string | number; agent_id?: string | number; run_id?: string | number; limit?: number; offset?: number; since?: string; } = {}): Promise<types.EpisodeList> {
+  episodes(options: { user_id?: string; agent_id?: string; run_id?: string; limit?: number; offset?: number; since?: string; } = {}): Promise<types.EpisodeList> {
     return this.link.call(ROUTES["sessions.episodes"], { ...options }) as Promise<types.EpisodeList>;
   }
 
@@ -193,7 +193,7 @@ export class ReviewVerbs {
   }
 
   /** List what replaced what for a user, newest first, with both texts and the reason. */
-  replacements(options: { user_id?: string | number; agent_id?: string | number; run_id?: string | number; limit?: number; offset?: number; } = {}): Promise<types.ReplacementList> {
+  replacements(options: { user_id?: string; agent_id?: string; run_id?: string; limit?: number; offset?: number; } = {}): Promise<types.ReplacementList> {
     return this.link.call(ROUTES["review.replacements"], { ...options }) as Promise<types.ReplacementList>;
   }
 
@@ -215,7 +215,7 @@ export class IdentityVerbs {
   constructor(protected readonly link: ServiceConnection) {}
 
   /** Return a user's standing instructions, what was `derived` from what they said, and the `narrative`. */
-  get(options: { user_id: string | number; }): Promise<types.IdentityResult> {
+  get(options: { user_id: string; }): Promise<types.IdentityResult> {
     return this.link.call(ROUTES["identity.get"], { ...options }) as Promise<types.IdentityResult>;
   }
 
@@ -225,7 +225,7 @@ export class IdentityVerbs {
   }
 
   /** Delete the standing instruction at a position, counted from 0; return the identity. */
-  removeOverride(position: number, options: { user_id: string | number; dry_run?: boolean; }): Promise<types.IdentityResult> {
+  removeOverride(position: number, options: { user_id: string; dry_run?: boolean; }): Promise<types.IdentityResult> {
     return this.link.call(ROUTES["identity.remove_override"], { position: position, ...options }) as Promise<types.IdentityResult>;
   }
 
@@ -240,7 +240,7 @@ export class IdentityVerbs {
   }
 
   /** Return what the user always wants done, such as "answer in metric units". */
-  instructions(options: { user_id?: string | number; agent_id?: string | number; run_id?: string | number; } = {}): Promise<types.InstructionList> {
+  instructions(options: { user_id?: string; agent_id?: string; run_id?: string; } = {}): Promise<types.InstructionList> {
     return this.link.call(ROUTES["identity.instructions"], { ...options }) as Promise<types.InstructionList>;
   }
 
@@ -262,8 +262,8 @@ export class ProfileVerbs {
   }
 
   /** List facts with their weight, most salient first. */
-  facts(options: { user_id?: string | number; agent_id?: string | number; run_id?: string | number; limit?: number; } = {}): Promise<types.PinnedFactList> {
-    return this.link.call(ROUTES["profile.facts"], { ...options }) as Promise<types.PinnedFactList>;
+  facts(options: { user_id?: string; agent_id?: string; run_id?: string; limit?: number; } = {}): Promise<types.FactList> {
+    return this.link.call(ROUTES["profile.facts"], { ...options }) as Promise<types.FactList>;
   }
 
   /** Return what `context` would return for a message, for people to look at. */
@@ -289,7 +289,7 @@ export class GraphVerbs {
   }
 
   /** List how people and things are related, newest first; `valid_to` marks what no longer holds. */
-  relations(options: { user_id?: string | number; agent_id?: string | number; run_id?: string | number; limit?: number; offset?: number; } = {}): Promise<types.RelationList> {
+  relations(options: { user_id?: string; agent_id?: string; run_id?: string; limit?: number; offset?: number; } = {}): Promise<types.RelationList> {
     return this.link.call(ROUTES["graph.relations"], { ...options }) as Promise<types.RelationList>;
   }
 

@@ -20,7 +20,10 @@ def read_ollama_environment(options: Mapping[str, Any], env: Mapping[str, str]) 
 
 
 def ollama_url(host: str) -> str:
-    """Return ``OLLAMA_HOST`` as an address: it may lack the scheme or the port, and may be what a server listens on."""
+    """Return ``OLLAMA_HOST`` as a URL.
+
+    It may lack the scheme or the port, and may be an address that a server listens on.
+    """
     parts = urlsplit(host.strip() if "://" in host else f"http://{host.strip()}")
     name = parts.hostname or "localhost"
     name = "127.0.0.1" if name in ("0.0.0.0", "::") else name  # noqa: S104 - nobody listens here, we ask

@@ -22,7 +22,10 @@ Row = TypeVar("Row")
 
 
 class Partition(Protocol[Row]):
-    """One user's share. It is never changed in a way a reader could see: additions go behind what a reader knows."""
+    """The cached memories of one user.
+
+    Additions go behind what a reader knows, so no reader sees a change.
+    """
 
     @property
     def stamp(self) -> int:

@@ -12,7 +12,7 @@ from memstone.model.instant import When
 
 if TYPE_CHECKING:
     from memstone.literals import SearchScope, Strategy, VisibilityName
-    from memstone.results import ContextPreview, PinnedFactList, ProfileResult, SearchPreview, VisibilityResult
+    from memstone.results import ContextPreview, FactList, ProfileResult, SearchPreview, VisibilityResult
 
 
 class ProfileVerbs(Group):
@@ -50,7 +50,7 @@ class ProfileVerbs(Group):
         agent_id: str | int | None = None,
         run_id: str | int | None = None,
         limit: int = 100,
-    ) -> PinnedFactList:
+    ) -> FactList:
         """List facts with their weight, most salient first.
 
         ``source_count`` is how many episodes mention a fact, ``source_episode_id`` the one it comes from (None if it

@@ -23,7 +23,7 @@ from memstone.cli.terminal import (
 from memstone.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from memstone.results import DerivedItem, EpisodeItem, IdentityItem, IdentityResult
+    from memstone.results import DerivedIdentity, EpisodeItem, IdentityItem, IdentityResult
 
 
 @click.group(invoke_without_command=True)
@@ -138,7 +138,7 @@ def _show_identity(answer: IdentityResult) -> None:
         print_line(style_text(f"version {narrative['version']} by {narrative['model']}, {when}{stale}", "dim"))
 
 
-def _show_numbered_entries(title: str, entries: Sequence[DerivedItem] | Sequence[IdentityItem]) -> None:
+def _show_numbered_entries(title: str, entries: Sequence[DerivedIdentity] | Sequence[IdentityItem]) -> None:
     print_line(style_text(title, "head"))
     table = TextTable([Column("NO", right=True), Column("ID", spare=1, is_id=True), Column("TEXT", grows=True)])
     for number, entry in enumerate(entries, 1):

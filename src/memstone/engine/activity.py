@@ -32,7 +32,7 @@ _MOST: Final = 250
 async def list_receipts(
     runtime: Runtime, values: Mapping[str, Any], *, everybody: bool, since: Instant = "", limit: int = 50
 ) -> list[ContextReceipt]:
-    """Return what models were shown of a scope, or of everybody, newest first: ids of memories, never their text."""
+    """List what models were shown, newest first, as ids of memories without text."""
     scope = scope_or_everybody(runtime, values, everybody=everybody)
     most = checked_limit(limit, _MOST)
     rows = await runtime.ledger.peek(lambda tx: tx.receipts.list_newest(scope, since, most))

@@ -197,7 +197,10 @@ def _validate_agent_id(runtime: Runtime, agent_id: Any) -> str:
 
 
 def _check_reach(runtime: Runtime, agent_id: str) -> None:
-    """Raise ``Forbidden`` for who reaches only a part of the tenant: an agent belongs to all of it, or is itself."""
+    """Raise ``Forbidden`` if the caller has access to a part of the tenant only.
+
+    An agent belongs to the whole tenant; an agent's own key may use it.
+    """
     bounds = runtime.bounds
     if bounds is None or bounds.is_everyone or (agent_id and bounds.agent_id == agent_id):
         return

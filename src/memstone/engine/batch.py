@@ -73,7 +73,10 @@ async def answered_before(runtime: Runtime, batch: Batch) -> BatchAnswer[Any] | 
 
 
 def request_of(made: type[R], item: object, needed: str, other_names: Mapping[str, str] | None = None) -> R:
-    """Return one item of a batch as the request it stands for; ``InvalidInput`` names what is unknown or missing."""
+    """Return one item of a batch as a request.
+
+    Raise ``InvalidInput`` if something is unknown or missing.
+    """
     if not isinstance(item, Mapping):
         raise InvalidInput(
             f"a batch item must be a mapping, not {type(item).__name__}", hint=_allowed_fields_hint(made)

@@ -265,7 +265,7 @@ class MemoryDetails:
 
 
 async def inspect_memory(runtime: Runtime, memory_id: str, receipts: int = 20) -> MemoryDetails:
-    """Return a memory, whatever its status, with who holds it and to whom it was shown; also one that was deleted."""
+    """Return a memory of any status, its holders, and to whom it was shown."""
     wanted = checked_id(memory_id)
     tenant = runtime.tenant_id
 
@@ -302,7 +302,7 @@ async def find_by_ids(runtime: Runtime, ids: Sequence[str]) -> dict[str, BrowseR
 
 
 async def conversation_around(runtime: Runtime, turn_id: str, each: int = 2) -> list[BrowseRow]:
-    """Return what was said right before and after a turn in the same conversation, and the turn itself, in order."""
+    """Return a turn with those right before and after it, in order."""
     wanted = checked_id(turn_id)
 
     async def work(tx: Tx) -> list[FoundMemory]:

@@ -38,7 +38,7 @@ class PageRequest:
 
 
 async def memory_page(runtime: Runtime, request: PageRequest) -> MemoryPage:
-    """Return one page, newest first, and of all that match: how many, of which kinds, and how many tokens they are.
+    """Return one page, newest first, with counts and tokens of all that match.
 
     ``hit_rate`` is the share of shown memories that answers used; ``cache`` counts how often the vector of a text was
     at hand and how often it had to be made. That is counted for all tenants together, so others than the operator are

@@ -15,7 +15,9 @@ _ANYTHING: Final = "What did I say about that?"
 
 
 async def preload_models(runtime: Runtime) -> None:
-    """Load the models that run in this process, and the modules of recall; what cannot be loaded is not missed yet.
+    """Load the models of this process and the modules of recall.
+
+    One that cannot be loaded is reported when it is needed.
 
     A recall that has to be ready in a fraction of a second would else come too late for the first chat. What learning
     needs is left for when it is needed: nobody waits for that, and it would take up room where nothing is learned.

@@ -141,7 +141,10 @@ async def _is_there(tx: Any, runtime: Runtime) -> bool:
 
 
 def checked_breadth(scope: str | None) -> str | None:
-    """Return how far is looked: in one session, at all of the owner's, or at everybody's too; None leaves it open."""
+    """Return how far to search: one session, all of the owner's, or everybody's.
+
+    None leaves it open.
+    """
     breadth = _ALSO.get(scope, scope) if isinstance(scope, str) else scope
     if breadth is not None and breadth not in SCOPES:
         raise InvalidInput(f"unknown scope {scope!r}", hint="one of session, owner (or apiKey), global")

@@ -105,7 +105,10 @@ async def shown_before(runtime: Runtime, scope: Scope, key: Key) -> ContextPack 
 
 
 async def _still_known(runtime: Runtime, scope: Scope, pack: ContextPack, now: Instant) -> bool:
-    """Return whether a block may be shown again: nothing that it cites was taken away, though it may have changed."""
+    """Return whether nothing that a block cites was deleted since.
+
+    What it cites may have changed.
+    """
     ids = tuple({one.memory_id for one in pack.citations})
     reached = And((Condition("id", Op.IN, ids), _reachable_filter(runtime, scope)))
 

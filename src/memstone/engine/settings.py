@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 async def get_settings(parts: Runtime, values: Mapping[str, Any], names: str = "native") -> SettingsReport:
-    """Return every setting as it holds for somebody, or the tenant where nobody is named, and where it comes from."""
+    """Return every setting that applies to a scope, and where each comes from."""
     scope = _settings_scope(parts, values)
     parts.tunings.invalidate(parts.tenant_id)  # who asks wants to see what holds now, not a second ago
     runtime = await apply_scope_policy(parts, scope)

@@ -250,7 +250,7 @@ class _ProbeRollback(Exception):
 
 
 async def verify_memory(runtime: Runtime) -> SelfTest:
-    """Create an entry, list it, delete it, and take all of it back: whether memory works, and nothing is left of it."""
+    """Create, list and delete an entry, and undo all of it, to test memory."""
     log_event("memory.verify.start")
     began = runtime.clock.now()
     error: str | None = None

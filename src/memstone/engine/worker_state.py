@@ -13,7 +13,7 @@ from memstone.model.scope import Scope
 from memstone.ports.io import BackgroundHandle, Bell, Io
 
 if TYPE_CHECKING:
-    from memstone.results import FormationCounts
+    from memstone.results import LearningCounts
 
 IN_BACKGROUND: Final = ("background", "session_end")
 """The modes in which memory forms by itself, after the call."""
@@ -123,7 +123,7 @@ class WorkerState:
         while self._calls and (left := until - monotonic()) > 0 and not self.stopping:
             await self._ensure_tools(io)[1].wait(left)
 
-    def as_dict(self) -> FormationCounts:
+    def as_dict(self) -> LearningCounts:
         """Return what was counted, and whether a worker is at work in this process."""
         counters = self.counters
         return {

@@ -194,7 +194,7 @@ class IdentityItem(TypedDict):
     created_at: str
 
 
-class DerivedItem(IdentityItem):
+class DerivedIdentity(IdentityItem):
     """An identity line that was derived from a fact."""
 
     fact: str | None
@@ -221,13 +221,13 @@ class IdentityResult(TypedDict):
     user_id: str | None
     """None is the pool of the key itself."""
     overrides: list[IdentityItem]
-    derived: list[DerivedItem]
+    derived: list[DerivedIdentity]
     narrative: NarrativeItem | None
     warnings: NotRequired[list[str]]
     dry_run: NotRequired[Literal[True]]
 
 
-class PinnedFact(TypedDict):
+class FactItem(TypedDict):
     """A fact as companions see it."""
 
     id: str
@@ -248,10 +248,10 @@ class PinnedFact(TypedDict):
     created_at: str
 
 
-class PinnedFactList(TypedDict):
+class FactList(TypedDict):
     """Facts, most salient first."""
 
-    results: list[PinnedFact]
+    results: list[FactItem]
 
 
 class InstructionItem(TypedDict):

@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from memstone.literals import EncryptionState, JobStatus
 from memstone.results.common import CacheStats, Degradation, ErrorInfo
-from memstone.results.sessions import AgentItem, EpisodeItem, IdentityResult, PinnedFact
+from memstone.results.sessions import AgentItem, EpisodeItem, FactItem, IdentityResult
 
 # --- the state of the engine and the store ----------------------------------------------------------------------------
 
@@ -66,7 +66,7 @@ class GraphPart(EnginePart):
     """How many changes the graph database has not seen yet."""
 
 
-class GraphFigures(TypedDict):
+class GraphSize(TypedDict):
     """How much a graph contains."""
 
     entities: int
@@ -81,8 +81,8 @@ class GraphReport(TypedDict):
     agrees: bool
     pending: int
     """How many changes the graph database has not seen yet, at most 256."""
-    ledger: GraphFigures
-    mirror: GraphFigures | None
+    ledger: GraphSize
+    mirror: GraphSize | None
     """What the graph database holds; None if there is none."""
     repaired: Literal["filled", "rebuilt"] | None
     """What was done: missing changes were filled in, or everything was built again."""
@@ -157,7 +157,7 @@ class VectorSpace(TypedDict):
     """How its vectors are made smaller."""
 
 
-class FormationCounts(TypedDict, total=False):
+class LearningCounts(TypedDict, total=False):
     """Attempts of this process to store something in the background; for the tenant that runs the service."""
 
     attempts: int
@@ -172,7 +172,7 @@ class FormationCounts(TypedDict, total=False):
     """Whether a worker runs in this process."""
 
 
-class FormationStats(FormationCounts):
+class LearningStats(LearningCounts):
     """Counts of background learning."""
 
     mode: str
@@ -199,7 +199,7 @@ class StoreStats(RowCounts):
     indexes: list[VectorSpace]
     embedding_cache: NotRequired[CacheStats]
     """For the tenant that runs the service."""
-    formation: FormationStats
+    formation: LearningStats
 
 
 class EncryptionStatus(TypedDict):
@@ -283,7 +283,7 @@ class DashboardLayers(TypedDict, total=False):
 
     identity: IdentityResult | None
     """None where no user is named."""
-    facts: list[PinnedFact]
+    facts: list[FactItem]
     episodes: list[EpisodeItem]
 
 

@@ -413,7 +413,10 @@ def _name_of_reach(caller: Caller) -> str:
 
 
 def require_setting_rights(caller: Caller, names: Iterable[str] | None) -> None:
-    """Go on only if a caller may set these: quotas and masking are an administrator's, whomever they are set for."""
+    """Check that a caller may set these settings.
+
+    Quotas and masking need an administrator, whomever they are set for.
+    """
     if operator_names(names or ()):
         caller.needs(Verb.ADMIN)
 

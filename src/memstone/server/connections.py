@@ -271,7 +271,9 @@ class BoundedProtocol(H11Protocol):
 
 
 def within_descriptors(settings: ConnectionSettings) -> ConnectionSettings:
-    """Return the same settings with as many connections as this process may have files open, raising that if it can.
+    """Return the settings with as many connections as this process may open.
+
+    The limit of open files is raised if possible.
 
     Every request may need a second descriptor, to the service that runs the model.
     """

@@ -1,13 +1,13 @@
-"""``/openapi.json``: the description of the service.
+"""``/openapi.json`` and ``/api/openapi.json``: the descriptions of the service.
 
-To make it takes about a second of CPU time, so it is sent as it lies in ``openapi.json`` beside this file, which
-``scripts/describe_service.py`` writes. An application with routes of its own is described when it is first asked.
+The second one has the routes that AI gateways use, in names of their own; few clients need both. To make them takes
+about a second of CPU time, so they are sent as they lie in files beside this one, which ``scripts/describe_service.py``
+writes. An application with routes of its own is described when it is first asked.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,13 +16,25 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import Response
 
 from memstone.server.access import asks_who
 from memstone.server.schemas.base import WRONG, Problem
+from memstone.server.shared_schemas import share_answers, share_fields, share_parameters, share_values
 from memstone.server.strict import StrictRoute
+from memstone.server.summaries import SUMMARIES, operation_name
 
-FILE: Final = Path(__file__).with_name("openapi.json")
+MAIN: Final = "/openapi.json"
+GATEWAYS: Final = "/api/openapi.json"
+FILES: Final = {
+    MAIN: Path(__file__).with_name("openapi.json"),
+    GATEWAYS: Path(__file__).with_name("openapi_gateways.json"),
+}
+_PLACES: Final = {
+    MAIN: f"The routes of AI gateways, under /api, are in {GATEWAYS}.",
+    GATEWAYS: f"These are the routes of AI gateways; all others are in {MAIN}.",
+}
 _JSON: Final = "application/json"
 _PROBLEM_CONTENT: Final = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
 _ANY: Final = "default"
@@ -32,8 +44,9 @@ _KEYS: Final = {
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "the same, in its own header"},
 }
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
-_REF: Final = "#/components/schemas/"
+_COMPONENTS: Final = "#/components/"
 _PAIR: Final = 2
+_SUCCESS: Final = "Successful Response"
 
 
 class Description:
@@ -41,9 +54,9 @@ class Description:
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
-        self._own_routes = len(app.routes) + 1  # and the one that answers with this
+        self._own_routes = len(app.routes) + len(FILES)  # and those that answer with this
         self._made: dict[str, Any] | None = None
-        self._bytes = b""
+        self._bytes: dict[str, bytes] = {}
 
     def document(self) -> dict[str, Any]:
         """Return the description; every route is there before the first who asks."""
@@ -55,28 +68,74 @@ class Description:
             _drop_unused_schemas(made)
             _drop_titles(made)
             _merge_choices(made)
-            _share_parameters(made)
+            _add_summaries(made)
+            _simplify_contents(made)
+            share_parameters(made)
+            share_fields(made)
+            share_values(made)
+            share_answers(made)
             self._made = made
         return self._made
 
-    async def answer(self) -> Response:
-        """Return the description as it is sent; others are answered while it is read or made."""
-        if not self._bytes:
-            self._bytes = await run_in_threadpool(self._encode)
-        return Response(self._bytes, media_type=_JSON)
+    async def answer(self, request: Request) -> Response:
+        """Return a description as it is sent; others are answered while it is read or made."""
+        name = str(request.scope["route"].path)
+        if name not in self._bytes:
+            self._bytes[name] = await run_in_threadpool(self._encode, name)
+        return Response(self._bytes[name], media_type=_JSON)
 
-    def _encode(self) -> bytes:
+    def _encode(self, name: str) -> bytes:
         if len(self._app.routes) == self._own_routes:
-            return FILE.read_bytes()
-        return json.dumps(self.document(), separators=(",", ":")).encode()
+            return FILES[name].read_bytes()
+        return json.dumps(split_description(self.document())[name], separators=(",", ":")).encode()
 
 
 def install_openapi_route(app: FastAPI) -> None:
     """Let an application describe itself."""
     description = Description(app)
     app.openapi = description.document  # type: ignore[method-assign]  # the way that FastAPI has for it
-    page = StrictRoute("/openapi.json", description.answer, methods=["GET", "HEAD"], include_in_schema=False)
-    app.router.routes.append(page)
+    for name in FILES:
+        app.router.routes.append(
+            StrictRoute(name, description.answer, methods=["GET", "HEAD"], include_in_schema=False)
+        )
+
+
+def split_description(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the descriptions by where they are sent, each with the components that it needs."""
+    parts: dict[str, dict[str, Any]] = {}
+    for name, place in _PLACES.items():
+        part = {**document, "info": {**document["info"]}}
+        part["info"]["description"] += f" {place}"
+        gateways = name == GATEWAYS
+        part["paths"] = {path: one for path, one in document["paths"].items() if path.startswith("/api/") == gateways}
+        part["components"] = {kind: {**group} for kind, group in document["components"].items()}
+        _drop_unused_components(part)
+        parts[name] = part
+    return parts
+
+
+def _drop_unused_components(part: dict[str, Any]) -> None:
+    """Remove the components that nothing in a description refers to."""
+    groups = {kind: part["components"][kind] for kind in ("schemas", "responses", "parameters")}
+    while True:
+        used = set(_references(part))
+        unused = [(kind, name) for kind, group in groups.items() for name in group if (kind, name) not in used]
+        if not unused:
+            return
+        for kind, name in unused:
+            del groups[kind][name]
+
+
+def _references(value: Any) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the name of every component that something refers to."""
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            kind, _, name = value["$ref"].removeprefix(_COMPONENTS).partition("/")
+            yield kind, name
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _references(one)
 
 
 def _add_problem_response(made: dict[str, Any]) -> None:
@@ -105,24 +164,34 @@ def _add_security(made: dict[str, Any], routes: Sequence[APIRoute]) -> None:
                 made["paths"][route.path_format][method.lower()]["security"] = []
 
 
+def _add_summaries(made: dict[str, Any]) -> None:
+    """Say in plain words what each operation does, and name it so; one that somebody added keeps its names."""
+    for path, operations in made["paths"].items():
+        for method, operation in operations.items():
+            if summary := SUMMARIES.get(f"{method.upper()} {path}"):
+                operation["summary"], operation["operationId"] = summary, operation_name(summary)
+            operation["tags"] = operation.get("tags", ())[-1:]  # the narrowest
+
+
+def _simplify_contents(made: dict[str, Any]) -> None:
+    """Write bodies and answers as briefly as they can be said."""
+    for operations in made["paths"].values():
+        for operation in operations.values():
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                choices = content.get("schema", {}).get("anyOf", ())
+                if len(choices) == _PAIR and choices[1] == {"type": "null"}:  # a body that may be left out
+                    content["schema"] = choices[0]
+            for answer in operation["responses"].values():
+                if answer.get("description") == _SUCCESS:
+                    answer["description"] = "OK"
+
+
 def _drop_unused_schemas(made: dict[str, Any]) -> None:
     """Remove the forms that only others were made of."""
     schemas = made["components"]["schemas"]
-    while unused := set(schemas) - set(_schema_references(made)):
+    while unused := set(schemas) - {name for kind, name in _references(made) if kind == "schemas"}:
         for name in unused:
             del schemas[name]
-
-
-def _schema_references(value: Any) -> Iterator[str]:
-    """Yield the names of the forms that something refers to."""
-    if isinstance(value, dict):
-        if isinstance(value.get("$ref"), str):
-            yield value["$ref"].removeprefix(_REF)
-        for one in value.values():
-            yield from _schema_references(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _schema_references(one)
 
 
 def _drop_titles(made: dict[str, Any]) -> None:
@@ -181,40 +250,3 @@ def _merge_choice(form: dict[str, Any]) -> None:
     form["type"] = types
     if "enum" in form:
         form["enum"] = [*form["enum"], None]
-
-
-def _share_parameters(made: dict[str, Any]) -> None:
-    """Describe once a parameter that several routes have, and refer to it."""
-    operations = [operation for path in made["paths"].values() for operation in path.values()]
-    lists: list[list[dict[str, Any]]] = [one["parameters"] for one in operations if one.get("parameters")]
-    for parameter in (one for parameters in lists for one in parameters):
-        _plain_query(parameter)
-    counts = Counter(json.dumps(one, sort_keys=True) for parameters in lists for one in parameters)
-    names: dict[str, str] = {}
-    shared: dict[str, Any] = {}
-    for parameters in lists:
-        for place, one in enumerate(parameters):
-            form = json.dumps(one, sort_keys=True)
-            if counts[form] > 1:
-                if form not in names:
-                    names[form] = _free_name(one["name"], shared)
-                    shared[names[form]] = one
-                parameters[place] = {"$ref": f"#/components/parameters/{names[form]}"}
-    made["components"]["parameters"] = shared
-
-
-def _plain_query(parameter: dict[str, Any]) -> None:
-    """Say once what a parameter is for, and not that it may be null: in a query there is no null."""
-    form = parameter["schema"]
-    if form.get("description") == parameter.get("description"):
-        form.pop("description", None)
-    if parameter["in"] == "query" and isinstance(form.get("type"), list):
-        types = [one for one in form["type"] if one != "null"]
-        form["type"] = types if len(types) > 1 else types[0]
-        if "enum" in form:
-            form["enum"] = [one for one in form["enum"] if one is not None]
-
-
-def _free_name(name: str, taken: dict[str, Any]) -> str:
-    """Return the name of a parameter, with a number if there are several of that name."""
-    return next(free for free in (name, *(f"{name}_{number}" for number in range(2, 100))) if free not in taken)

@@ -116,7 +116,10 @@ _OF_STORES: Final = frozenset(
 
 
 def hide_store_details(answer: Any) -> Any:
-    """Return an answer whose notes of failures name code and kind; what a store said about itself is for the log."""
+    """Return an answer whose failures have only code and kind.
+
+    What a store said about itself belongs into the log.
+    """
     if isinstance(answer, (list, tuple)):
         return [hide_store_details(one) for one in answer]
     if not isinstance(answer, Mapping):

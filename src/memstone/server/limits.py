@@ -277,7 +277,7 @@ async def _add_token_count(tx: Tx, *, tenant_id: str, now: Instant, tokens: int)
 
 
 class GovernedLlm:
-    """A ``memstone.ports.models.SharedLlm`` that counts what questions cost, and refuses those beyond the budget."""
+    """Counts what questions to a model cost, and refuses those beyond the budget."""
 
     def __init__(self, inner: Llm, governor: Governor, tenant_id: str) -> None:
         self.inner, self._governor, self._tenant = inner, governor, tenant_id

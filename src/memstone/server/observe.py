@@ -261,7 +261,7 @@ def redact_value(value: Any) -> Any:
 
 
 def mask_secrets(text: str) -> str:
-    """Return a text for the caller it is about: their keys and numbers of cards are not repeated, all else stays."""
+    """Mask keys and card numbers in a text for the caller it is about."""
     return redact_text(_OUR_KEYS.sub(_MASKED, text)).text
 
 

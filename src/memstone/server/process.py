@@ -33,7 +33,10 @@ _QUEUE: Final = 2_048
 
 
 class Service(uvicorn.Server):
-    """Says on which port it listens, once it does, and that it ends before it waits: a stream would go on for hours."""
+    """Says on which port it listens, and that it stops before it waits.
+
+    A stream would go on for hours.
+    """
 
     def __init__(
         self,

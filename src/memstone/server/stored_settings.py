@@ -36,7 +36,7 @@ _CARRIED: Final = ("api_key", "base_url")
 
 @dataclass(slots=True)
 class AppliedSettings:
-    """Settings with the stored choices in their place, and what could not be followed, by the name of the choice."""
+    """Settings with the stored choices applied, and what could not be applied."""
 
     settings: Settings
     problems: dict[str, str] = field(default_factory=dict)

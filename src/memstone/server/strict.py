@@ -43,7 +43,7 @@ def _dict_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class StrictRoute(APIRoute):
-    """A route that answers 400 to query parameters it does not have, to names given twice, and to a body it ignores.
+    """A route that answers 400 to unknown or repeated parameters and unread bodies.
 
     Unknown fields of a body are refused by its form (``RequestBody``). A route that reads its body by itself says so by
     describing it in ``openapi_extra``.

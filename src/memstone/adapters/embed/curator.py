@@ -66,7 +66,7 @@ def lay_out(before: str, words: Sequence[str], encode: Callable[[str], list[int]
 
 
 def list_ids(text: Sequence[int], others: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
-    """Put all texts into one, each between the marks that a single text has; also return where each of them ends."""
+    """Join all texts into one list of ids, and return where each text ends."""
     first, last = text[0], text[-1]
     ids = [first, *text[1:-1][:LONGEST_TEXT], last]
     ends = [len(ids)]

@@ -1,4 +1,6 @@
-"""Sentence vectors for sixteen languages, made in this process: Google's Universal Sentence Encoder Multilingual 3.
+"""Embed sentences of sixteen languages in this process.
+
+The model is Google's Universal Sentence Encoder Multilingual 3.
 
 A package carries the weights and a hundred lines of numpy that compute with them. Every file of it is checked against
 its SHA-256 before it is loaded.

@@ -154,7 +154,9 @@ R = TypeVar("R")
 
 
 class Crew:
-    """At most ``size`` at work for one job, the caller among them; the threads start with the first that needs them.
+    """At most ``size`` threads for one job, with the caller as one of them.
+
+    The threads start with the first job that needs them.
 
     The caller never waits for a thread that is busy elsewhere: what nobody takes, it does itself.
     """

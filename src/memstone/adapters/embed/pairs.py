@@ -105,7 +105,7 @@ def pad_pairs(encoded: Sequence[tuple[list[int], int]], pad: int = 0) -> tuple[N
 
 
 def _apply_head(states: Floats, part: Numbers, head: Deltas) -> Floats:
-    """Return the head: what the first token says, both texts in the mean, where they agree and where they differ."""
+    """Return the head: first token, mean, agreement and difference of both texts."""
     import numpy as np
 
     one, other = (_masked_mean(states, part == which) for which in (0, 1))

@@ -31,7 +31,7 @@ COOL_DOWN_SECONDS: Final = 30.0
 
 
 class ServiceOutage:
-    """After ``OPEN_AFTER`` attempts in vain with no answer between them, nobody is asked for ``COOL_DOWN_SECONDS``.
+    """Stops requests for ``COOL_DOWN_SECONDS`` after ``OPEN_AFTER`` failures in a row.
 
     Only calls that were given up count, each with all its attempts: one with the usual retries is enough, and so is one
     that waited until its time was over. Then one call is let through, with a single attempt; if it is answered all is
@@ -170,7 +170,9 @@ class RemoteEmbedderConfig(BaseModel):
 
 
 class RemoteEmbedder:
-    """Batches, retries and checks; a subclass says what one request looks like and where the vectors are in a body.
+    """An embedder behind HTTP: batches, retries and checks.
+
+    A subclass says what one request looks like and where the vectors are in a body.
 
     Texts without content are not sent (providers refuse them) and give rows of zeros.
     """

@@ -61,7 +61,9 @@ class Manner(NamedTuple):
 
 
 class RemoteLlm:
-    """Asks by HTTP. A subclass says what a request looks like, what an answer means, and what a refusal is about.
+    """A language model behind HTTP.
+
+    A subclass says what a request looks like, what an answer means, and which errors refuse it.
 
     What a server refuses (a way to ask for JSON; a temperature) is asked for in another way at once, and never again
     in the refused way.

@@ -33,7 +33,7 @@ class StreamError(Exception):
 
 
 def join_stream(body: bytes, join: JoinEvents, source: str, *, has_marks: bool) -> bytes:
-    """Return the body of the whole answer; one that is whole already, because a server does not stream, stays as it is.
+    """Return the whole body of a streamed answer; return others as they are.
 
     ``has_marks`` is whether the dialect marks its events, or has one on each line.
     """

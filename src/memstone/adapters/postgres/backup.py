@@ -214,7 +214,10 @@ def _part_file_name(table: str) -> str:
 
 
 def _from_clause(session: BackupSession, table: BackupTable, *, live: bool) -> sql.Composed:
-    """Return the rows that belong into a copy. The wall would hide the others; a look at it costs less than a doubt."""
+    """Return the rows that belong into a copy.
+
+    Row-level security hides the others already; the condition is a cheap second check.
+    """
     if not live:
         return sql.SQL("FROM {}").format(table.copy)
     if session.tenants is None:
@@ -338,7 +341,10 @@ def refuse_wider(session: BackupSession, manifest: Mapping[str, Any]) -> None:
 
 
 def put_back(session: BackupSession, manifest: Mapping[str, Any], progress: Progress | None) -> None:
-    """Let what is staged take the place of what is there, and commit. Readers see one or the other, nothing between."""
+    """Replace the tables by the staged ones, and commit.
+
+    Readers see one or the other, nothing between.
+    """
     tenant = manifest.get("tenant")
     owner = sql.SQL("") if tenant is None else sql.SQL(" WHERE tenant_id = {}").format(sql.Literal(tenant))
     _stop_writers(session, tenant)

@@ -64,7 +64,7 @@ def open_connection(url: str, name: str = NAME) -> psycopg.Connection[Any]:
 
 @contextmanager
 def setting_up(connection: psycopg.Connection[Any]) -> Iterator[None]:
-    """Yield a transaction that makes what is missing in a database, one process after the other, however long it takes.
+    """Yield a transaction that creates what a database lacks, one process at a time.
 
     The lock is held by the transaction, not by the session: behind a pooler the next statement may go to another one.
     """

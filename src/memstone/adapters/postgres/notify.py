@@ -51,7 +51,10 @@ def tenant_key(tenant_id: str) -> int:
 
 
 def build_notify_payloads(tenant_id: str, due: Iterable[Instant | None]) -> list[str]:
-    """Return what to say about work that is due at these times: '' is at once, None only when somebody asks for it."""
+    """Return the notifications for work that is due at these times.
+
+    '' means at once; None means only when somebody asks for it.
+    """
     times = sorted({each for each in due if each is not None})
     return [f"{tenant_key(tenant_id)} {each}" for each in dict.fromkeys((*times[:1], *times[-1:]))]
 

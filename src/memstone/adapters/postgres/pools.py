@@ -96,7 +96,10 @@ class Pool(Protocol):
 
 
 class _Reach:
-    """Whether the server takes connections. A pool that is only busy is worth waiting for, one that has none is not."""
+    """Whether the server accepts connections.
+
+    It is worth waiting for a pool that is only busy, but not for a server that cannot be reached.
+    """
 
     def __init__(self, wait_seconds: float) -> None:
         self._wait_seconds = wait_seconds

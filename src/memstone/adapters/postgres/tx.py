@@ -151,7 +151,7 @@ def _quote_lexeme(word: str) -> str:
 
 
 def _rank_rows(rows: Sequence[Row], words: int, limit: int) -> list[tuple[int, float]]:
-    """Return the rows that have the rarest words, short ones before long ones; equal ones: what was written last."""
+    """Return the rows with the rarest words, then the shortest, then the newest."""
     current = Counter(place for _, bits, _ in rows for place in range(words) if bits >> place & 1)
     rarity = {place: math.log(1 + len(rows) / count) for place, count in current.items()}
     scored = [

@@ -220,7 +220,9 @@ def _arm_params(query: VectorQuery, *, own: bool | None) -> tuple[Any, ...]:
 
 
 def _candidate_limit(query: VectorQuery) -> int:
-    """Return how many candidates to take: a few more, as an index gives its rows nearly in order, to keep the best.
+    """Return how many candidates to read: some more than asked for.
+
+    An index returns its rows only nearly in order.
 
     With a filter it is read in several rounds, and the rows are further out of order: more are taken.
     """
@@ -252,5 +254,8 @@ def _query_dimension(query: VectorQuery) -> int:
 
 
 def _quote_literal(text: str) -> str:
-    """Quote a text of our own making in a statement: only so can the planner tell that a partial index covers it."""
+    """Quote a text of our own in a statement.
+
+    Only then can the planner tell that a partial index covers it.
+    """
     return "'" + text.replace("'", "''") + "'"

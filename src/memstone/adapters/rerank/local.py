@@ -1,4 +1,7 @@
-"""Reranking by a cross-encoder in this process: a BERT-like model in ONNX form, from a directory of your own."""
+"""Rerank with a cross-encoder in this process.
+
+It is a BERT-like model in ONNX form, from a directory of your own.
+"""
 
 from __future__ import annotations
 

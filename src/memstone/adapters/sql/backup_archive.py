@@ -181,7 +181,10 @@ def unfinished_beside(path: Path) -> list[Path]:
 
 
 def left_over(folder: Path, name: str) -> list[Path]:
-    """Return what processes that are no more left unfinished beside a file; the number of a process ends the name."""
+    """Return files that ended processes left beside a store.
+
+    The number of a process ends the name of its files.
+    """
     found = unfinished_beside(folder / name)
     return [path for path in found if (number := path.name.rpartition("-")[2]).isdigit() and not _is_alive(int(number))]
 

@@ -567,7 +567,10 @@ def to_text_docs(rows: Iterable[BulkRow]) -> list[tuple[int, TextDoc]]:
 
 
 def build_bulk_tables(rows: Iterable[tuple[Any, ...]]) -> list[BulkTable]:
-    """Build tables from the names of their columns and the places these have in the primary key, sorted by table."""
+    """Build tables from their columns and the places of these in the primary key.
+
+    They are sorted by the name of the table.
+    """
     tables = [WORDS]
     for name, columns in groupby(rows, key=lambda row: row[0]):
         places = {column: place for _, column, place in columns}

@@ -134,7 +134,10 @@ def record_params(record: Record) -> list[Any]:
 
 
 def to_record(row: Row) -> Record:
-    """Read a record from a row that starts with ``SELECT_RECORD``; ``Corrupted`` if its text is not what was stored."""
+    """Read a record from a row that starts with ``SELECT_RECORD``.
+
+    Raise ``Corrupted`` if its text is not what was stored.
+    """
     refuse_damaged(row[_ID], row[_TEXT], row[_HASH])
     values = (
         *row[:_DATA],

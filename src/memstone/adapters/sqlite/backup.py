@@ -182,7 +182,7 @@ def _progress_callback(progress: Progress | None) -> Callable[[int, int, int], N
 def open_backup(
     path: Path, beside: Path, driver: Driver, admit: Admit | None = None
 ) -> Iterator[tuple[Connection, dict[str, Any]]]:
-    """Yield a backup as a store of its own, checked and of the newest schema; gone afterwards. Gives its manifest too.
+    """Yield a backup as a temporary store of the newest schema, and its manifest.
 
     It is encrypted if the store is, and with the store's current key, whatever the backup was written with.
 
@@ -316,7 +316,10 @@ def _in_transaction(connection: Connection, work: Work[T], wrong: str) -> T:
 
 
 def _advance_sequences(database: sqlite3.Connection, highest: dict[str, int]) -> None:
-    """Give out no number twice, and let every index that follows the change counter see that it must begin again."""
+    """Advance the counters, so that no number is given twice.
+
+    Every index that follows the change counter sees that it must begin again.
+    """
     database.execute("DELETE FROM changes")
     for name, number in {"changes": 0, **highest}.items():
         least = number + _MARGIN if name == "changes" else number

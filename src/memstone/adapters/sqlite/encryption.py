@@ -84,7 +84,10 @@ def encrypt_store(path: Path, keys: EncryptionKeys) -> None:
 
 
 def decrypt_store(path: Path, keys: EncryptionKeys) -> None:
-    """Write an encrypted store that nobody has open as a plain file, and the copies that were made before upgrades."""
+    """Write an encrypted store that nobody has open as a plain file.
+
+    The copies that were made before upgrades are decrypted, too.
+    """
     driver = CipherDriver(keys)
     _require_file(path)
     if starts_with(path, PLAIN_MARK):
@@ -172,7 +175,10 @@ def _refuse_damaged_result(made: Connection, path: Path) -> None:
 
 
 def rekey_store(path: Path, keys: EncryptionKeys) -> bool:
-    """Encrypt a store with the current key while others use it, and the copies beside it; False if it has that key."""
+    """Encrypt a store and its copies with the current key while others use it.
+
+    Return False if it has that key already.
+    """
     driver = CipherDriver(keys)
     key = driver.current_key()
     changed = _rekey_file(path, driver, key)
@@ -198,7 +204,10 @@ def _rekey_file(path: Path, driver: CipherDriver, key: bytes) -> bool:
 
 
 def _try_rekey(path: Path, driver: CipherDriver, key: bytes) -> bool | None:
-    """Return whether the key was changed, False if there was nothing to change; None if somebody else was writing."""
+    """Return whether the key was changed.
+
+    Return False if there was nothing to change, and None if somebody else was writing.
+    """
     with closing(driver.connect(str(path), timeout=BUSY_SECONDS)) as opened:
         if driver.key_of(path) == key:
             return False

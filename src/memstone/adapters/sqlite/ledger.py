@@ -106,7 +106,10 @@ _MEGABYTE: Final = 1_000_000
 
 
 def refuse_full_disk(folder: Path, reserve_bytes: int) -> None:
-    """Raise ``StorageFull`` if less is free than is reserved; a folder that cannot be looked at is left to others."""
+    """Raise ``StorageFull`` if less space is free than is reserved.
+
+    A folder that cannot be read is left to others.
+    """
     if not reserve_bytes:
         return
     try:

@@ -48,7 +48,10 @@ class _Job(Generic[T]):
 
 
 class WriteQueue:
-    """Runs units of work one after the other on the one write connection; ``committed`` is called after each commit."""
+    """Runs units of work one after the other on the one write connection.
+
+    ``committed`` is called after each commit.
+    """
 
     def __init__(
         self, connection: Callable[[], Connection], committed: Callable[[Connection], None] = lambda _: None

@@ -178,7 +178,9 @@ class Build:
 def build_indexes(
     url: str, tenants: Iterable[str], how: Build, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """Build what is missing for the vector spaces of these tenants; a role above row-level security sees all tenants'.
+    """Build the missing indexes for the vector spaces of these tenants.
+
+    A role above row-level security sees those of all tenants.
 
     Gives what there is now: signature, dimension, name, and whether it was built just now.
     """

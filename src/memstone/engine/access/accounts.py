@@ -284,7 +284,10 @@ async def signing_key(tx: Tx, tenant_id: str, now: Instant) -> bytes:
 
 
 async def rotate_token_key(runtime: Runtime, *, grace: bool) -> TokenKeyRotation:
-    """Sign with another key from now on; with ``grace``, tokens that are out already are valid until they expire."""
+    """Sign tokens with a new key from now on.
+
+    With ``grace``, existing tokens stay valid until they expire.
+    """
     now = runtime.now()
 
     async def work(tx: Tx) -> None:

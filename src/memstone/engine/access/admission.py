@@ -71,7 +71,7 @@ async def list_pauses(runtime: Runtime, values: Mapping[str, Any], *, everybody:
 
 
 def why_idle(runtime: Runtime) -> tuple[IdleStatus, str] | None:
-    """Return why nothing is stored or shown for whom these parts are tuned, as a status and words; None if it is."""
+    """Return why nothing is stored or shown here, as a status and words; else None."""
     if not runtime.policy.enabled:
         return "disabled", "memory is switched off"
     reason = why_paused(runtime)

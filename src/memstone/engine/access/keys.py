@@ -115,7 +115,10 @@ async def revoke_key(runtime: Runtime, key_id: str) -> KeyItem:
 
 
 async def authenticate_key(runtime: Runtime, token: str) -> ApiKey:
-    """Return the key that a caller shows, or ``Unauthenticated``; whatever is wrong with it, the answer is the same."""
+    """Return the key that a caller shows, or raise ``Unauthenticated``.
+
+    Whatever is wrong with it, the error is the same.
+    """
     key_id = _id_of(token)
     found = await runtime.ledger.peek(lambda tx: tx.api_keys.find(key_id)) if key_id else None
     # A key that does not exist takes as long as one that does.

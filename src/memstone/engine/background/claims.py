@@ -54,7 +54,7 @@ def _lease_end(runtime: Runtime, now: Instant) -> Instant:
 
 
 async def take_over_session(tx: Tx, runtime: Runtime, scope: Scope, signals: list[Signal]) -> Claim:
-    """Claim a session whoever works on it: what they work on is gone, and what they make of it will not be stored."""
+    """Claim a session even if somebody works on it; their result is not stored."""
     taken = Claim(scope, new_id(), signals)
     await tx.leases.claim(scope.tenant_id, taken.name, taken.owner, _NEVER, _lease_end(runtime, runtime.now()))
     return taken
@@ -82,7 +82,10 @@ async def claim_session(runtime: Runtime, sessions: Sequence[Scope], wanted: Wan
 
 
 async def confirm_lease(tx: Tx, claimed: Claim, until: Instant | None) -> None:
-    """Make sure, inside the transaction that stores what became of it, that a session is ours; None gives it back."""
+    """Check that a session is still ours, inside the transaction that stores it.
+
+    None as the result gives the session back.
+    """
     lease = (claimed.scope.tenant_id, claimed.name, claimed.owner)
     is_held = await (tx.leases.release(*lease) if until is None else tx.leases.renew(*lease, until))
     if not is_held:

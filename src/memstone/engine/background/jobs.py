@@ -82,7 +82,10 @@ def is_finished(outcome: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class JobFailure:
-    """Why nothing came of it: in words, whether it ``counts`` against the session, and whether all would meet it."""
+    """Why a job failed.
+
+    It says so in words, whether it ``counts`` against the session, and whether all jobs would fail like this.
+    """
 
     outcome: str
     error: str

@@ -484,7 +484,10 @@ async def _erase_from_log(erasure: _ErasureRun) -> ErasureCheck | None:
 
 
 async def _rewrite_copies(erasure: _ErasureRun) -> ErasureCheck:
-    """Rewrite every copy Memstone made; one that is not where it was is named, and its restore would erase again."""
+    """Rewrite every copy that Memstone made.
+
+    A missing one is named in the report; restoring it would erase again.
+    """
     runtime, subject = erasure.runtime, erasure.subject
     if not isinstance(runtime.ledger, CopyableLedger):
         return {"check": "backups", "copies": [], "ok": True}

@@ -273,7 +273,10 @@ _NOTHING: Final = b"\0"
 
 
 async def compact_store(runtime: Runtime) -> bool:
-    """Write the file again, and remember when; False when a snapshot of somebody's keeps the log from being emptied."""
+    """Rewrite the file, and note when.
+
+    Return False if somebody's snapshot keeps the log from being emptied.
+    """
     if not isinstance(runtime.ledger, CopyableLedger):
         return True
     began = runtime.now()

@@ -188,7 +188,10 @@ def is_of_turn(fact: Record) -> bool:
 async def store_episode(
     tx: Tx, language: Language, session: SessionToDistill, made: NewEpisode, now: Instant
 ) -> Record | None:
-    """Store the episode of a session, or its next version; None when a person deleted it and nothing was said since."""
+    """Store the episode of a session, or its next version.
+
+    Return None if a person deleted it and nothing was said since.
+    """
     scope = session.scope
     dedupe = session_dedupe(scope, made.occurred_at)
     deleted = await tx.suppressions.since(scope.tenant_id, dedupe)

@@ -44,12 +44,12 @@ from memstone.ports.ledger import Tx
 if TYPE_CHECKING:
     from memstone.literals import StatusName
     from memstone.results import (
+        FactItem,
+        FactList,
         IdentityItem,
         IdentityResult,
         InstructionList,
         NarrativeItem,
-        PinnedFact,
-        PinnedFactList,
     )
 
 # --- who the user is --------------------------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ class PinnedRequest:
     limit: int = 100
 
 
-async def list_pinned_facts(runtime: Runtime, request: PinnedRequest) -> PinnedFactList:
+async def list_pinned_facts(runtime: Runtime, request: PinnedRequest) -> FactList:
     """Return the most salient facts of a scope, without what ``standing_instructions`` tells."""
     values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     limit = checked_limit(request.limit, runtime.policy.limits.page, LARGEST)
@@ -337,7 +337,7 @@ def salience_now(found: FoundMemory, now: Instant, decay_days: float | None, rul
     return round(current_strength(Strength(record.salience, anchor), now, decay_days), 4)
 
 
-def _pinned_shown(found: FoundMemory, now: Instant, decay_days: float | None, rules: IdentityRules) -> PinnedFact:
+def _pinned_shown(found: FoundMemory, now: Instant, decay_days: float | None, rules: IdentityRules) -> FactItem:
     record, link = found.record, found.link
     return {
         "id": record.id,

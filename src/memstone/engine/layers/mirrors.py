@@ -31,7 +31,7 @@ MOST: Final = 1_000
 
 
 def owner_of_identity(scope: Scope) -> Scope | None:
-    """Return whose identity it is: that of the user, whichever agent or conversation; None when no user is named."""
+    """Return whose identity it is: the user's, whatever agent or run; else None."""
     return Scope(scope.tenant_id, scope.user_id) if scope.user_id else None
 
 
@@ -200,7 +200,7 @@ def is_of_identity(fact: Record, rules: IdentityRules) -> bool:
 
 
 def never_fades(fact: Record, rules: IdentityRules) -> bool:
-    """Return whether a fact is as strong as ever however old it is: who the user is, and how they want to be served."""
+    """Return whether a fact never fades: who the user is, and how to serve them."""
     if fact.layer == Layer.FACT and fact.kind == Kind.PROCEDURAL:
         return fact.origin == Origin.USER
     return is_of_identity(fact, rules) and rules.is_lasting(fact.text)

@@ -121,7 +121,10 @@ async def regenerate_narrative(
 
 
 async def set_narrative(runtime: Runtime, user_id: Any, text: str | None) -> IdentityResult:
-    """Write the text about the user by hand; None gives it back, and it is made again with the next consolidation."""
+    """Write the text about the user by hand.
+
+    None removes it, and the next consolidation writes it again.
+    """
     owner = owner_for(runtime, user_id)
     now = runtime.now()
     if text is None:

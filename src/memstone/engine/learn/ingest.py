@@ -195,7 +195,7 @@ async def embed_turns(runtime: Runtime, ingest_run: IngestRun, turns: Sequence[T
 async def store_turns(
     tx: Tx, *, runtime: Runtime, ingest_run: IngestRun, turns: Sequence[Turn], due: Sequence[Lesson], keeps: bool
 ) -> Counter[str]:
-    """Store turns that are new, where turns are kept, and note the lessons that are due; return what became of them."""
+    """Store new turns, note what to learn from, and return what happened."""
     counts: Counter[str] = Counter()
     now = runtime.now()
     if keeps:

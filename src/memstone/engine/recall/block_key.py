@@ -59,7 +59,10 @@ async def _read_stamps(runtime: Runtime, tenant_id: str, users: Sequence[str]) -
 
 
 def block_expiry(runtime: Runtime, asked: ContextQuery, found: Material, planned: BlockPlan) -> Instant:
-    """Return until when a block may be shown again: a few seconds, and not longer than the first thing in it lives."""
+    """Return until when a block may be shown again.
+
+    That is a few seconds, and not longer than the first memory in it lives.
+    """
     soon = to_instant(datetime_from_instant(asked.now) + timedelta(seconds=runtime.policy.retrieval.cache_seconds))
     ends = [found.rows[one.id].record.expires_at for one in planned.chosen if one.counts]
     return min([soon, *(end for end in (*ends, found.profile.expires_at) if end is not None)])

@@ -23,8 +23,8 @@ from memstone.ports.ledger import Tx
 if TYPE_CHECKING:
     from memstone.results import (
         Explanation,
-        FormationStats,
         HistoryEvent,
+        LearningStats,
         MemoryItem,
         MemoryList,
         RowCounts,
@@ -176,7 +176,7 @@ async def get_stats(runtime: Runtime) -> StoreStats:
         return await tx.admin.counts(runtime.tenant_id), spaces
 
     counts, spaces = await runtime.ledger.read(work)
-    forming: FormationStats = {"mode": runtime.policy.formation.mode}
+    forming: LearningStats = {"mode": runtime.policy.formation.mode}
     answer: StoreStats = {**counts, "indexes": spaces, "formation": forming}
     if runtime.at_home:  # what is counted for all tenants together
         forming.update(runtime.worker_state.as_dict())

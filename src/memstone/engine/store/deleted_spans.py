@@ -115,7 +115,7 @@ async def evidence_of(tx: Tx, record: Record) -> set[str]:
 
 
 async def as_told(tx: Tx, record: Record) -> Record | None:
-    """Return a turn or an episode without what somebody deleted of it, else all of it; None when nothing is left."""
+    """Return a turn or an episode without what was deleted of it; None if empty."""
     if record.layer == Layer.EPISODE:
         return (await hide_deleted_in_episodes(tx, [record])).get(record.id, record)
     if record.layer != Layer.TURN:

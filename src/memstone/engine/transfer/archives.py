@@ -153,7 +153,7 @@ def _read_archive(file: BinaryIO, how: SourceFormat, into: SourceReader) -> None
 
 
 def _read_members(archive: zipfile.ZipFile, how: SourceFormat, into: SourceReader) -> None:
-    """Read the files of an archive that may hold memories: conversations where there are any, else all that is text."""
+    """Read the conversations of an archive; if there are none, all its text files."""
     members = archive.infolist()
     if len(members) > MOST_FILES:
         raise TooLarge(f"the archive contains more than {MOST_FILES:,} files", hint="import it in parts")

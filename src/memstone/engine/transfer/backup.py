@@ -57,7 +57,10 @@ async def write_backup(runtime: Runtime, path: str | os.PathLike[str], progress:
 
 
 async def rewrite_backups(runtime: Runtime) -> list[Copy]:
-    """Write every backup that the store knows once more, encrypted as the store is now; return what became of each."""
+    """Rewrite every known backup, encrypted as the store is now.
+
+    Return what happened to each.
+    """
     ledger = _require_operator(runtime)
     signer = BackupSigner(await runtime.store_key.find())
     known = await runtime.ledger.read(lambda tx: tx.vault.copies(WHOLE_STORE))
@@ -177,7 +180,10 @@ async def _read_state(tx: Tx) -> _State:
 
 
 async def _keep_access(tx: Tx, live: _State) -> None:
-    """Keep keys, passwords and accounts as they are: an older backup does not know which were revoked or went since."""
+    """Keep the current keys, passwords and accounts.
+
+    An older backup does not know which were revoked since.
+    """
     await tx.vault.put_secrets(live.secrets)
     for tenant, name, _ in live.secrets:
         if name.startswith(REMOVED):

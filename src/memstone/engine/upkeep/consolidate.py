@@ -208,7 +208,7 @@ async def merge_duplicates(run: Pass, layer: Layer) -> None:
 
 
 async def merge_repeats(run: Pass) -> None:
-    """Let facts of an owner that say the same word for word become one, in whichever conversations they were learned.
+    """Merge an owner's facts that are the same word for word, of all conversations.
 
     Earlier versions learned them once for each conversation. Nothing doubles them any more, so one pass over everything
     is enough.

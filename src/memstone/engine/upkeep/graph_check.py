@@ -19,13 +19,16 @@ from memstone.ports.graph import GraphAgreement, GraphCounts
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
-    from memstone.results import GraphFigures, GraphReport
+    from memstone.results import GraphReport, GraphSize
 
 _AT_ONCE: Final = 100
 
 
 async def check_graph(runtime: Runtime, *, repair: bool) -> GraphReport:
-    """Compare the graph database with the ledger; with ``repair`` fill in what is missing, or build all of it again."""
+    """Compare the graph database with the ledger.
+
+    ``repair`` fills in what is missing, or builds all of it again.
+    """
     if runtime.bounds is not None:
         raise Forbidden("this key cannot check the graph", hint="use a key for the whole tenant")
     named = await _name_unread_memories(runtime) if repair else 0
@@ -55,7 +58,7 @@ def _format_agreement(found: GraphAgreement, backend: Any, repaired: Any, named:
     }
 
 
-def _format_counts(counts: GraphCounts) -> GraphFigures:
+def _format_counts(counts: GraphCounts) -> GraphSize:
     return {"entities": counts.entities, "mentions": counts.mentions, "relations": counts.relations}
 
 

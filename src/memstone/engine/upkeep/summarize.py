@@ -61,7 +61,7 @@ class SummaryLimits:
 async def summarize_scope(
     runtime: Runtime, values: Mapping[str, Any], max_tokens: int, older_than_days: float | None, *, dry_run: bool
 ) -> SummaryResult:
-    """Shorten what a scope has beyond a budget; return how many there were, how many were shortened, what it saved."""
+    """Shorten the memories of a scope beyond a budget, and return the counts."""
     scope = runtime.scope(values)
     runtime = parts_to_tidy(runtime, scope)
     scope.require_owner()

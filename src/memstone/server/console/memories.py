@@ -199,7 +199,7 @@ async def _tag(visit: Visit, memory_id: str) -> list[str]:
         raise InvalidInput("a tag must have 1 to 100 characters")
     memory = await visit.memory.get(memory_id)
     if memory is None:
-        raise InvalidInput("a memory that is put aside cannot be tagged", hint="enable or restore it first")
+        raise InvalidInput("only an active memory can be tagged", hint="enable or restore it first")
     metadata = memory["metadata"]
     tags = metadata["tags"] if isinstance(metadata.get("tags"), list) else []
     if tag in tags:
@@ -276,13 +276,13 @@ async def show_editor(visit: Visit, memory_id: str) -> Response:
     """Show the text of a memory in a form, in its place in the list."""
     memory = await visit.memory.get(memory_id)
     if memory is None:
-        raise InvalidInput("a memory that is put aside cannot be edited", hint="enable or restore it first")
+        raise InvalidInput("only an active memory can be edited", hint="enable or restore it first")
     return visit.render("editor.html", title="Edit", memory=memory, back=visit.query("back") or LIST)
 
 
 @pages.act("/console/memories/{memory_id}/edit")
 async def edit_memory(visit: Visit, memory_id: str) -> Response:
-    """Change the text of a memory; the text before stays in its history."""
+    """Change the text of a memory; the old text stays in its history."""
     text = visit.field("text").strip()
     known = await visit.memory.get(memory_id)
     if known is not None and known["memory"] == text:

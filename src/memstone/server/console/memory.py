@@ -196,7 +196,7 @@ async def erase_memory(visit: Visit, memory_id: str) -> Response:
         raise InvalidInput("type the word erase to erase a memory for good", hint="it cannot be undone")
     await visit.run(inspect_memory, memory_id, 0)  # nobody is told that something was erased which was not there
     report = await visit.memory.admin.erase(memory_id=memory_id)
-    sealed = f"; the report is sealed with {report['sha256'][:12]}" if report.get("sha256") else ""
+    sealed = f"; the report is signed with {report['sha256'][:12]}" if report.get("sha256") else ""
     return visit.finish(f"Erased for good{sealed}", LIST)
 
 

@@ -209,7 +209,7 @@ def _round_up(value: int) -> int:
 
 
 def connect_lines(visit: Visit) -> list[tuple[str, str, str]]:
-    """Return three lines for a terminal that are right for this service: what for, the line, and what is missing."""
+    """Return three lines for a terminal: purpose, line, and what is missing."""
     base = str(visit.request.base_url).rstrip("/")
     gateway = visit.console.state.settings.gateway.upstreams
     python = f'm = Client("{base}", os.environ["MEMSTONE_KEY"]); print(m.add("I live in Oslo", user_id="alice"))'

@@ -1,4 +1,4 @@
-"""``/docs``: the HTTP reference for people, made from the description of the service."""
+"""``/docs``: the HTTP reference for people, made from the descriptions of the service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from memstone.errors import NotFoundError
 from memstone.server.console.visit import console_of, error_page
-from memstone.server.description import FILE
+from memstone.server.description import FILES
 
 PATH: Final = "/docs"
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
@@ -24,30 +24,28 @@ _REF: Final = "#/components/"
 _DEEP: Final = 3
 _CODE: Final = re.compile(r"`{1,2}([^`]+)`{1,2}")
 ABOUT: Final = {
-    "memories": "Store, find, list, change and delete memories.",
+    "memories": "Store, find, list, change, share and delete memories.",
     "context": "What to put into a prompt, and the receipt of it.",
     "gateway": "The chat APIs of OpenAI and Anthropic, with memory.",
     "sessions": "Conversations: what was said, and what it was about.",
     "profile": "What models are always shown of a person.",
     "identity": "Who a person is, in their own words and derived.",
     "agents": "Agents that share a memory, and their settings.",
-    "review": "What took the place of what.",
-    "graph": "People, places and things, and how they are related.",
-    "sharing": "Memories that several people hold.",
-    "events": "The change feed, by cursor and as a stream.",
+    "relations": "People, places and things, and how they are related.",
+    "changes": "The change feed, by cursor and as a stream.",
     "settings": "Settings in the store, and pauses.",
     "vectors": "Memories whose vectors you bring along.",
-    "transfer": "Export and import of everything.",
+    "export and import": "Export and import of everything.",
     "jobs": "Background work: its log, and long work that you start.",
     "console": "What a management page needs.",
-    "admin": "Health, upkeep and figures.",
+    "administration": "Health, upkeep and erasing.",
     "keys": "API keys.",
     "accounts": "Accounts of people who log in.",
-    "auth": "Logging in and out.",
+    "login": "Logging in and out.",
     "health": "Whether the service lives and can answer.",
-    "companion": "The API of a companion application.",
-    "api memory": "The memory API of an AI gateway.",
-    "api settings": "The settings API of an AI gateway.",
+    "companions": "The API of a companion application.",
+    "entries": "The memory API of an AI gateway.",
+    "memory settings": "The settings API of an AI gateway.",
 }
 """What each part of the API is for, in the order in which a reader wants them."""
 
@@ -104,16 +102,17 @@ class ApiPart:
 @cache
 def load_reference() -> tuple[str, dict[str, ApiPart]]:
     """Return the version of the API, and its parts by their names in addresses."""
-    document = json.loads(FILE.read_bytes())
-    reader = DescriptionReader(document)
+    documents = [json.loads(file.read_bytes()) for file in FILES.values()]
     parts = {name: ApiPart(name, about) for name, about in ABOUT.items()}
-    for path, operations in document["paths"].items():
-        for method in _METHODS:
-            if method in operations:
-                name = operations[method].get("tags", ["other"])[-1]
-                part = parts.setdefault(name, ApiPart(name, ""))
-                part.operations.append(reader.operation(path, method, operations[method]))
-    return document["info"]["version"], {part.slug: part for part in parts.values() if part.operations}
+    for document in documents:
+        reader = DescriptionReader(document)
+        for path, operations in document["paths"].items():
+            for method in _METHODS:
+                if method in operations:
+                    name = operations[method].get("tags", ["other"])[-1]
+                    part = parts.setdefault(name, ApiPart(name, ""))
+                    part.operations.append(reader.operation(path, method, operations[method]))
+    return documents[0]["info"]["version"], {part.slug: part for part in parts.values() if part.operations}
 
 
 class DescriptionReader:
@@ -162,17 +161,19 @@ class DescriptionReader:
         return ApiField(raw["name"], self.type_of(raw["schema"]), about, raw.get("required", False), raw["in"])
 
     def fields(self, form: Mapping[str, Any]) -> list[ApiField]:
-        """Return the fields of an object."""
+        """Return the fields of an object, after those of the object it extends."""
+        inherited = [one for part in form.get("allOf", ()) for one in self.fields(self.resolve(part))]
         required = form.get("required", ())
-        return [
+        return inherited + [
             ApiField(name, self.type_of(one), self.resolve(one).get("description", ""), name in required)
             for name, one in form.get("properties", {}).items()
         ]
 
     def type_of(self, form: Mapping[str, Any], depth: int = 0) -> str:
         """Return the type of a value, in few words."""
-        if "$ref" in form:
+        if "$ref" in form and "enum" not in self.resolve(form):
             return str(form["$ref"]).rpartition("/")[2]
+        form = self.resolve(form)
         if "enum" in form:
             return " | ".join("null" if one is None else str(one) for one in form["enum"])
         if depth > _DEEP:

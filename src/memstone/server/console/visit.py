@@ -168,7 +168,10 @@ def console_of(request: Request) -> Console:
 
 
 def cookie_name(request: Request) -> str:
-    """Return the name of the session's cookie: cookies do not tell ports apart, and several services share a host."""
+    """Return the name of the session's cookie.
+
+    Cookies do not tell ports apart, and several services may share a host.
+    """
     return f"memstone_console_{request.url.port or 'default'}"
 
 

@@ -156,7 +156,9 @@ class GatewayChat:
     recall_ms: float = 0.0
 
     async def recall(self) -> None:
-        """Read settings, ask the gate and search, up to a deadline; whatever goes wrong, the chat goes on without them.
+        """Read settings, ask the gate and search, up to a deadline.
+
+        Whatever goes wrong, the chat goes on without memory.
 
         What needs no search has some time more: it is cheap, and matters most.
         """

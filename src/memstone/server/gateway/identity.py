@@ -84,7 +84,9 @@ def _first_header(headers: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 
 def _storable_id(text: str) -> str:
-    """Return the id of a session or an agent as it can be stored: one that is too long, or no single word, by its hash.
+    """Return the id of a session or an agent in a form that can be stored.
+
+    One that is too long, or not a single word, is replaced by its hash.
 
     Clients make such ids of whatever they have. The same one is the same session each time, and nobody loses their
     memory over its form.

@@ -98,7 +98,10 @@ async def relay_full_answer(
 
 
 def _explain_refused_key(response: httpx2.Response, body: bytes) -> bytes:
-    """Return the body of a refusal; where a key was refused, its message says whose: the caller's own was accepted."""
+    """Return the body of a refusal.
+
+    If the upstream refused the key it was sent, the message says so, and that the caller's key is valid.
+    """
     refusal = _parse_object(body) if response.status_code in _REFUSED_KEY else None
     error = refusal.get("error") if refusal else None
     if refusal is None or not isinstance(error, dict) or not isinstance(error.get("message"), str):

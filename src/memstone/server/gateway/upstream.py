@@ -283,7 +283,10 @@ def without_key(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def headers_for_upstream(upstream: UpstreamSettings, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the headers that go out: a short list, and the upstream's own key or the one the caller brought for it."""
+    """Return the headers to send: a short list, and the key of the upstream.
+
+    That is its configured key, or the one the caller brought for it.
+    """
     sent = {name: value for name, value in headers.items() if name.lower() in _OUTGOING}
     sent |= {"user-agent": "memstone", "accept-encoding": "identity"}  # pieces are to come as they are made
     brought = _SCHEME.sub("", headers.get(BROUGHT, "").strip(), count=1)

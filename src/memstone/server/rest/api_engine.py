@@ -33,7 +33,7 @@ from memstone.server.stored_settings import LOCAL_EMBEDDERS, OWN_SERVERS
 if TYPE_CHECKING:
     from memstone.results import PreviewHit
 
-router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=AuthenticatedRoute)
+router = APIRouter(prefix="/api/memory", tags=["entries"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 _HIDDEN: Final = frozenset({"hash", "callable"})
 _MODELS: Final[dict[str, tuple[tuple[str, int], ...]]] = {

@@ -33,7 +33,7 @@ from memstone.server.schemas.base import PROBLEMS
 if TYPE_CHECKING:
     from memstone.results import MemoryPage
 
-router = APIRouter(prefix="/api/memory", tags=["api memory"], responses=PROBLEMS, route_class=AuthenticatedRoute)
+router = APIRouter(prefix="/api/memory", tags=["entries"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 _ABSENT: dict[int | str, dict[str, Any]] = {
     404: {"model": EntryNotFound, "description": "no such entry", "content": {"application/problem+json": {}}}
 }

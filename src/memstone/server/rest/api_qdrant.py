@@ -31,7 +31,7 @@ from memstone.server.state import ServiceState
 from memstone.server.urls import fetch_url
 
 router = APIRouter(
-    prefix="/api/settings/qdrant", tags=["api settings"], responses=PROBLEMS, route_class=AuthenticatedRoute
+    prefix="/api/settings/qdrant", tags=["memory settings"], responses=PROBLEMS, route_class=AuthenticatedRoute
 )
 
 _NAMES: Final = {

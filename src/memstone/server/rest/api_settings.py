@@ -19,7 +19,7 @@ from memstone.server.state import ServiceState
 from memstone.server.stored_settings import apply_choices
 from memstone.server.urls import UrlGuard
 
-router = APIRouter(prefix="/api/settings", tags=["api settings"], responses=PROBLEMS, route_class=AuthenticatedRoute)
+router = APIRouter(prefix="/api/settings", tags=["memory settings"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 _OWN: Final = {
     "enabled": "memoryEnabled",

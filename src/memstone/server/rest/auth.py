@@ -12,7 +12,7 @@ from memstone.server.accounts import reception_of
 from memstone.server.schemas.accounts import LoginBody, LogoutBody, PasswordBody, RefreshBody
 from memstone.server.schemas.base import PROBLEMS, answer_form
 
-router = APIRouter(prefix="/v1/auth", tags=["auth"], responses=PROBLEMS, route_class=AuthenticatedRoute)
+router = APIRouter(prefix="/v1/auth", tags=["login"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 Anybody = Annotated[Caller, Depends(admit_caller)]
 

@@ -24,7 +24,7 @@ from memstone.server.schemas.companion import ConversationBody, OverrideBody, Ov
 from memstone.server.schemas.console import ConsolidateBody
 from memstone.server.schemas.memories import ConfirmBody, ScopeBody
 
-router = APIRouter(prefix="/memory", tags=["companion"], responses=PROBLEMS, route_class=AuthenticatedRoute)
+router = APIRouter(prefix="/memory", tags=["companions"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 Limit = Annotated[int, Query(ge=1, le=10_000)]
 Offset = Annotated[int, Query(ge=0, lt=2**53)]

@@ -19,7 +19,7 @@ from memstone.server.schemas.base import PROBLEMS, answer_form
 if TYPE_CHECKING:
     from memstone.results import EventFeed
 
-router = APIRouter(prefix="/v1/events", tags=["events"], responses=PROBLEMS, route_class=AuthenticatedRoute)
+router = APIRouter(prefix="/v1/events", tags=["changes"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 After = Annotated[int, Query(ge=0, lt=2**53)]
 EVERY: Final = 0.5

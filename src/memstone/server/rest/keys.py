@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Request
 
 from memstone.server.access import Admin, AuthenticatedRoute, DryRun
 from memstone.server.schemas.base import PROBLEMS, answer_form
-from memstone.server.schemas.keys import KeyBody, KeyChangeBody, RotationBody
+from memstone.server.schemas.keys import KeyBody, KeyChangeBody, KeyRotationBody
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
@@ -38,11 +38,11 @@ async def update_key(request: Request, caller: Admin, key_id: str, wanted: KeyCh
 
 @router.post("/{key_id}/rotate", response_model=answer_form("KeySecret"))
 async def rotate_key(
-    request: Request, caller: Admin, key_id: str, wanted: Annotated[RotationBody | None, Body()] = None
+    request: Request, caller: Admin, key_id: str, wanted: Annotated[KeyRotationBody | None, Body()] = None
 ) -> Any:
     """Give a key a new secret under the same id."""
     caller.needs_tenant()
-    answer = await caller.memory.admin.keys.rotate(key_id, grace_seconds=(wanted or RotationBody()).grace_seconds)
+    answer = await caller.memory.admin.keys.rotate(key_id, grace_seconds=(wanted or KeyRotationBody()).grace_seconds)
     request.app.state.memstone.doorkeeper.forget()
     return answer
 

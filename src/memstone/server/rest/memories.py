@@ -33,8 +33,8 @@ from memstone.server.schemas.memories import (
     ConfirmBody,
     ContextBody,
     EntityBody,
-    IdsBody,
     IngestBody,
+    MemoryIdsBody,
     ScopeBody,
     SearchBody,
     UpdateBatchBody,
@@ -70,7 +70,7 @@ async def update_many(caller: Writer, batch: UpdateBatchBody, idempotency_key: I
 
 
 @router.delete("/memories/batch", response_model=answer_form("DeleteBatchResult"))
-async def delete_many(caller: Writer, wanted: IdsBody, idempotency_key: IdempotencyKey = None) -> Any:
+async def delete_many(caller: Writer, wanted: MemoryIdsBody, idempotency_key: IdempotencyKey = None) -> Any:
     """Delete up to 1,000 memories at once."""
     return await caller.memory.delete_many(wanted.ids, idempotency_key=idempotency_key, dry_run=wanted.dry_run)
 

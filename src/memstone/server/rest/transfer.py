@@ -15,7 +15,7 @@ from memstone.server.access import Admin, AuthenticatedRoute, Reach, Reader, res
 from memstone.server.schemas.base import PROBLEMS, answer_form
 from memstone.server.strict import read_once
 
-router = APIRouter(prefix="/v1", tags=["transfer"], responses=PROBLEMS, route_class=AuthenticatedRoute)
+router = APIRouter(prefix="/v1", tags=["export and import"], responses=PROBLEMS, route_class=AuthenticatedRoute)
 
 MEDIA: Final = "application/x-ndjson"
 _HEAD: Final = '{"type": "header", "format": "memstone-export", "version": 1}\n'

@@ -14,6 +14,7 @@ from memstone.core.checks.arguments import WORDS
 from memstone.remote.routes import LEFT_OUT, VerbRoute
 from memstone.server.schemas.base import FilterForm, Json, RequestBody
 from memstone.server.schemas.memories import Messages
+from memstone.server.summaries import SUMMARIES, body_name
 
 _Items = list[Json]
 _Turns = str | Json | list[str | Json]
@@ -121,7 +122,10 @@ def form_of(
     config = ConfigDict(extra="forbid", strict=strict, json_schema_extra={"examples": [_call_example(takes)]})
     base = type("Form", (RequestBody,), {"model_config": config})
     form: type[BaseModel] = create_model(
-        f"{_to_camel_case(name)}Form", __base__=base, __doc__=f"What ``{name}`` takes.", **fields
+        body_name(SUMMARIES[f"{route.method} {route.path}"]),
+        __base__=base,
+        __doc__=f"The arguments of ``{name}``.",
+        **fields,
     )
     return form, any(one.default is one.empty for one in takes)
 
@@ -142,7 +146,3 @@ def _json_default(parameter: inspect.Parameter) -> Any:
     if isinstance(default, tuple):
         return list(default)
     return default if default is None or isinstance(default, (str, int, float, bool)) else None
-
-
-def _to_camel_case(name: str) -> str:
-    return "".join(word.capitalize() for word in name.replace(".", "_").split("_"))

@@ -7,6 +7,7 @@ returns: nothing is renamed on the way.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from functools import reduce
 from typing import Annotated, Any, Final
@@ -15,7 +16,7 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from pydantic import BaseModel
 
 from memstone.model.access import Verb
-from memstone.remote.routes import ROUTES, VerbRoute
+from memstone.remote.routes import LEFT_OUT, ROUTES, VerbRoute
 from memstone.server.access import (
     Admin,
     AuthenticatedRoute,
@@ -32,6 +33,14 @@ from memstone.server.schemas.base import PROBLEMS, answer_form
 
 router = APIRouter(responses=PROBLEMS, route_class=AuthenticatedRoute)
 
+_RETURNS: Final = re.compile(r"\n\nReturns .*?(?=\n\n|$)", re.DOTALL)
+_TAGS: Final = {
+    "": "memories",
+    "admin": "administration",
+    "graph": "relations",
+    "review": "memories",
+    "sharing": "memories",
+}
 _CALLERS: Final = {Verb.READ: Reader, Verb.WRITE: Writer, Verb.ADMIN: Admin}
 
 
@@ -71,7 +80,7 @@ def _make_endpoint(name: str, route: VerbRoute) -> Callable[..., Any]:
     method = verb_method(name)
     own = [_parameter("request", Request), _parameter("caller", _CALLERS[route.needs])]
     vars(endpoint)["__signature__"] = inspect.Signature([*own, *_route_parameters(name, method, route)])
-    endpoint.__name__, endpoint.__doc__ = name.replace(".", "_"), inspect.getdoc(method)
+    endpoint.__name__, endpoint.__doc__ = name.replace(".", "_"), _describe(method)
     return endpoint
 
 
@@ -100,15 +109,28 @@ def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empt
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
+def _tag(name: str) -> str:
+    """Return the part of the interface that a method belongs to."""
+    group = "accounts" if name.startswith("admin.accounts.") else name.rpartition(".")[0].partition(".")[0]
+    return _TAGS.get(group, group)
+
+
+def _describe(method: Callable[..., Any]) -> str:
+    """Return what a method does, without arguments that cannot be sent and fields that the answer lists."""
+    text = _RETURNS.sub("", inspect.getdoc(method) or "")
+    for name in LEFT_OUT:
+        text = re.sub(rf"\s*``{name}\b[^.]*\.(?=\s|$)", "", text)
+    return text
+
+
 def _add_made_routes() -> None:
     for name, route in ROUTES.items():
         if route.made:
-            group = name.partition(".")[0] if "." in name else "memories"
             router.add_api_route(
                 route.path,
                 _make_endpoint(name, route),
                 methods=[route.method],
-                tags=[group],
+                tags=[_tag(name)],
                 response_model=answer_form(str(inspect.signature(verb_method(name)).return_annotation)),
             )
 

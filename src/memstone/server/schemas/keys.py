@@ -31,7 +31,7 @@ class KeyChangeBody(BaseModel):
     may_assert_user: bool | None = None
 
 
-class RotationBody(BaseModel):
+class KeyRotationBody(BaseModel):
     """For how long the old secret is still accepted."""
 
     model_config = example_config(grace_seconds=3_600)

@@ -71,7 +71,7 @@ class VisibilityBody(RequestBody):
     visibility: VisibilityName
 
 
-class IdsBody(RequestBody):
+class MemoryIdsBody(RequestBody):
     """Ids of memories."""
 
     model_config = example_config(ids=["0198c2d4-6b1e-7c3a-9f00-5d2b8e4a7c11"])
