@@ -24,11 +24,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from memstone.adapters.embed.local import MODEL_SHA256, _installed_model, read_verified_file
+from memstone.adapters.embed.local import MODEL_SHA256, _installed_model
 from memstone.adapters.embed.minilm import Network
 from memstone.adapters.embed.onnx_model import DATA as DATA_OF_MODEL
 from memstone.adapters.embed.onnx_model import WordPiece
 from memstone.adapters.embed.pairs import PairModel, deltas_in
+from memstone.adapters.embed.verified_file import read_verified_file
 from memstone.engine.recall import judge
 from scripts.relevance_data import FOLDS, PEOPLE, ROOT, Questions, everything, joined, lines, with_fewer
 from scripts.weights import record

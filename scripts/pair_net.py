@@ -19,10 +19,11 @@ from torch import nn
 from torch.nn import functional
 
 from memstone.adapters.embed import pairs
-from memstone.adapters.embed.local import MODEL_SHA256, VOCAB_SHA256, _installed_model, read_verified_file
+from memstone.adapters.embed.local import MODEL_SHA256, VOCAB_SHA256, _installed_model
 from memstone.adapters.embed.minilm import PARTS, Network
 from memstone.adapters.embed.onnx_model import DATA, WordPiece
 from memstone.adapters.embed.pairs import AGREE, DIFFER, pair_ids
+from memstone.adapters.embed.verified_file import read_verified_file
 
 _HEADS, _EPSILON = 12, 1e-12
 _MASKED: Final = -1e9

@@ -10,13 +10,19 @@ from typing import Any
 import pytest
 
 from memstone import AsyncMemory, Memory
+from memstone.compose import build_adapter
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.core.llm.rerank import parse_scores, rerank_question
 from memstone.drive import drive
 from memstone.engine.recall.llm_reranker import BoundLlmReranker, LlmRerankerConfig
-from memstone.errors import BadModelOutput, ConfigError, LLMError
+from memstone.errors import BadModelOutput, ConfigError, LLMError, MemstoneError
+from memstone.ports.io import Io
 from memstone.ports.models import Prompt
 from memstone.testing.llm import ScriptedLlm
+from memstone.testing.modes import MODES, run
+from memstone.testing.wire import WireReply, WireServer
+
+both = pytest.mark.parametrize("mode", MODES)
 
 TEXTS = ["I live in Oslo", "I drink tea", "I have two cats"]
 
@@ -91,6 +97,24 @@ def test_where_it_fails_the_order_stays_and_the_answer_says_why(answer: Any, cod
         found = memory.search("Do I drink tea in Oslo?", user_id="alice")
     assert [one["memory"] for one in found["results"]] == [one["memory"] for one in usual]
     assert [(one["channel"], one["code"]) for one in found["degraded"]] == [("rerank", code)]
+
+
+@both
+@pytest.mark.req("N-41.1")
+@pytest.mark.parametrize("reply", [WireReply(503), WireReply(delay=600)], ids=["down", "silent"])
+def test_a_search_asks_once_and_waits_no_longer_than_configured(mode: str, reply: WireReply) -> None:
+    naps: list[float] = []
+    with WireServer() as server:
+
+        async def scenario(io: Io) -> Any:
+            options = {"base_url": server.url, "api_key": "sk-1", "model": "m", "retries": 3, "timeout": 300}
+            model = build_adapter("llm", "openai", options, io)
+            return await BoundLlmReranker(LlmRerankerConfig(timeout=0.3), model).rerank("tea", ["a", "b"], 2)
+
+        server.script(reply, reply)
+        with pytest.raises(MemstoneError):
+            run(mode, scenario, naps=naps)
+        assert (len(server.requests), naps) == (1, [])
 
 
 @pytest.mark.req("N-41.1")

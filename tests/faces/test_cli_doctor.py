@@ -175,6 +175,9 @@ def test_it_says_where_a_reranker_and_a_vector_store_are(cli: Cli) -> None:
         cli.environ("MEMSTONE_VECTOR_STORE__CONFIG__URL", url)
         told = ("ok", "vectors.example (vectors, ids and times, no text)")
         assert found(cli, "where text is sent", "vector store") == told
+    cli.environ("MEMSTONE_VECTOR_STORE__PAYLOAD_TEXT", "true")
+    told = ("ok", "vectors.example (vectors, ids, times and texts)")
+    assert found(cli, "where text is sent", "vector store") == told
 
 
 @pytest.mark.req("C-39")

@@ -159,7 +159,11 @@ def test_the_store_in_use_is_never_dropped(cli: Cli, servers: list[WireServer], 
     current = write_config(tmp_path / "memstone.toml", servers[0])
     local = tmp_path / "local.toml"
     local.write_text('[embedder]\nprovider = "hash"\n', "utf-8")
-    for file, words in ((current, "in use"), (local, "no separate vector store")):
+    with_text = tmp_path / "with_text.toml"
+    with_text.write_text(
+        Path(current).read_text("utf-8").replace("[vector_store]", "[vector_store]\npayload_text = true"), "utf-8"
+    )
+    for file, words in ((current, "in use"), (with_text, "in use"), (local, "no separate vector store")):
         ran = cli("--config", current, "--db", place, "reindex", "--drop-from", file)
         assert ran.code != 0
         assert words in ran.err

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from memstone import Memory
 from memstone.config import Settings
 from memstone.server.app import create_app
 from memstone.server.stored_settings import with_stored
@@ -188,3 +189,20 @@ def test_with_qdrant_down_memories_are_stored_and_found_and_the_answer_says_why(
     assert [one["channel"] for one in found["degraded"]] == ["vector_store"]
     cleanup = world.client.post("/api/settings/qdrant/cleanup").json()
     assert (cleanup["ok"], cleanup["status"], len(cleanup["error"]) <= 300) == (False, "error", True)
+
+
+@pytest.mark.req("O-18.1", "R-18")
+def test_erasing_takes_the_text_out_of_qdrant(server: WireServer, fake: FakeQdrant) -> None:
+    store = {"provider": "qdrant", "config": {"url": server.url, "api_key": KEY}, "payload_text": True}
+    with Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}, "vector_store": store}) as memory:
+        memory.add("I own a boat", user_id="alice", infer=False)
+        memory.add("I keep bees", user_id="bob", infer=False)
+        memory.search("boat", user_id="alice")
+
+        def texts() -> list[str]:
+            points = [point for one in fake.collections.values() for point in one.points.values()]
+            return sorted(point["payload"]["text"] for point in points)
+
+        assert texts() == ["I keep bees", "I own a boat"]
+        memory.admin.erase(user_id="alice")
+        assert texts() == ["I keep bees"]

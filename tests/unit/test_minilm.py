@@ -12,6 +12,7 @@ from memstone.adapters.embed import local, minilm
 from memstone.adapters.embed.local import LocalEmbedder, LocalEmbedderConfig
 from memstone.adapters.embed.minilm import Linear, Norm, OnnxGraph, read_weights
 from memstone.adapters.embed.onnx_model import DATA, OnnxSentenceModel, WordPiece
+from memstone.adapters.embed.verified_file import read_verified_file
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
 
@@ -31,7 +32,7 @@ ODD = [
 
 
 def original() -> bytes:
-    return local.read_verified_file(local._installed_model(), local.MODEL_SHA256).content
+    return read_verified_file(local._installed_model(), local.MODEL_SHA256).content
 
 
 @pytest.fixture(scope="module")

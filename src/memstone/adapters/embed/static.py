@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memstone.adapters.embed.local import read_verified_file
+from memstone.adapters.embed.verified_file import read_verified_file
 from memstone.adapters.tokenizers import read_tokenizer
 from memstone.errors import MissingExtra, install_hint
 

@@ -26,7 +26,7 @@ from memstone.errors import (
     RateLimited,
     install_hint,
 )
-from memstone.ports.io import Io
+from memstone.ports.io import Io, is_hurried, seconds_left
 from memstone.ports.models import Prompt, Reply
 
 _DEFAULTS: Final = Prompt(())
@@ -87,7 +87,7 @@ class LiteLlm:
         async def attempt() -> Any:
             return await self._io.run(lambda: self._ask(prompt))
 
-        answer = await with_retry(self._io, attempt, retries=self._config.retries)
+        answer = await with_retry(self._io, attempt, retries=0 if is_hurried() else self._config.retries)
         return read_completion(answer, f"model {self.model}")
 
     def _ask(self, prompt: Prompt) -> Any:
@@ -102,7 +102,7 @@ class LiteLlm:
             "messages": [dict(message) for message in prompt.messages],
             "max_tokens": config.max_tokens if is_default[0] else prompt.max_tokens,
             "temperature": config.temperature if is_default[1] else prompt.temperature,
-            "timeout": config.timeout,
+            "timeout": seconds_left(config.timeout),
             "num_retries": 0,
             "max_retries": 0,
             "drop_params": True,

@@ -13,7 +13,7 @@ from memstone.adapters.llm.streams import Event, StreamError, join_stream
 from memstone.adapters.retry import with_retry
 from memstone.adapters.vendors import JsonWay, key_variables, needs_key
 from memstone.errors import AnswerCutOff, AuthenticationFailed, BadModelOutput, LLMError, MemstoneError, ModelRefused
-from memstone.ports.io import HttpRequest, HttpResponse, Io
+from memstone.ports.io import HttpRequest, HttpResponse, Io, is_hurried, seconds_left
 from memstone.ports.models import Prompt, Reply, ToolCall
 
 JsonMode: TypeAlias = Literal["schema", "object", "none", "auto"]
@@ -89,7 +89,9 @@ class RemoteLlm:
 
     async def generate(self, prompt: Prompt) -> Reply:
         self._refuse_without_key()
-        body = await with_retry(self._io, lambda: self._ask(prompt), retries=self._config.retries)
+        body = await with_retry(
+            self._io, lambda: self._ask(prompt), retries=0 if is_hurried() else self._config.retries
+        )
         if len(body) > MAX_ANSWER_BYTES:
             problem = f"{self._source} returned {len(body)} bytes, the limit is {MAX_ANSWER_BYTES}"
             raise BadModelOutput(problem, hint="lower max_tokens for this model")
@@ -130,7 +132,7 @@ class RemoteLlm:
             f"{self._base_url}{path}",
             {**payload, **self._config.extra_body},
             {**headers, **self._config.headers},
-            timeout=self._config.timeout,
+            timeout=seconds_left(self._config.timeout),
             in_pieces=self._config.stream,
         )
 

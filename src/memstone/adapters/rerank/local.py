@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memstone.adapters.embed.local import decode_vocab, read_verified_file
-from memstone.adapters.embed.onnx_model import Crew, WordPiece, create_session, run_session, runs_of, usable_cpus
+from memstone.adapters.embed.onnx_model import Crew, create_session, run_session, runs_of, usable_cpus
+from memstone.adapters.embed.own_tokenizer import TokenizerFile, load_own_tokenizer
 from memstone.adapters.embed.pairs import pad_pairs, pair_ids
+from memstone.adapters.embed.verified_file import read_verified_file
 from memstone.adapters.forks import ForkSafeLock
 from memstone.errors import BackendError, ConfigError
 from memstone.ports.io import Io
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float32]
 
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids"})
-_HINT: Final = "model_dir must contain the model.onnx and vocab.txt of an uncased BERT cross-encoder"
+_HINT: Final = "model_dir must contain model.onnx, and tokenizer.json or the vocab.txt of an uncased BERT cross-encoder"
 _TWO_CLASSES: Final = 2
 
 
 class LocalRerankerConfig(BaseModel):
-    """``model_dir`` holds ``model.onnx`` (one file) and the ``vocab.txt`` of an uncased BERT.
+    """``model_dir`` holds ``model.onnx`` (one file) and the ``vocab.txt`` of an uncased BERT, or a ``tokenizer.json``.
 
     The SHA-256 sums are checked when given. ``max_tokens`` is how much of a question and a document is read together.
     """
@@ -43,6 +44,8 @@ class LocalRerankerConfig(BaseModel):
     model_name: str | None = Field(default=None, min_length=1)
     model_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     vocab_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    tokenizer: TokenizerFile | None = None
+    tokenizer_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
     max_tokens: int = Field(default=256, ge=16, le=8192)
     threads: int = Field(default=2, ge=1, le=64)
     batch_size: int = Field(default=16, ge=1, le=1024)
@@ -90,10 +93,10 @@ class CrossEncoder:
     """The model itself. Blocking; safe to use from many threads."""
 
     def __init__(self, config: LocalRerankerConfig) -> None:
-        vocab = read_verified_file(config.model_dir / "vocab.txt", config.vocab_sha256)
+        self._tokenizer = load_own_tokenizer(
+            config.model_dir, config.tokenizer, config.vocab_sha256, config.tokenizer_sha256, config.max_tokens
+        )
         content = read_verified_file(config.model_dir / "model.onnx", config.model_sha256)
-        words = decode_vocab(vocab.content).replace("\r\n", "\n").removesuffix("\n").split("\n")
-        self._tokenizer = WordPiece(words, max_tokens=config.max_tokens)
         self._session: Any = create_session(content.content, as_it_is=False)
         self._crew = Crew(min(config.threads, usable_cpus()))
         self._config = config
@@ -107,7 +110,8 @@ class CrossEncoder:
         import numpy as np
 
         asked = self._tokenizer.encode(query)
-        encoded = [pair_ids(asked, self._tokenizer.encode(one), self._config.max_tokens) for one in documents]
+        joint, most = self._tokenizer.joint, self._config.max_tokens
+        encoded = [pair_ids(asked, self._tokenizer.encode(one), most, joint) for one in documents]
         order = sorted(range(len(encoded)), key=lambda place: len(encoded[place][0]))
         runs = list(runs_of(order, [ids for ids, _ in encoded], self._config.batch_size))
         found = self._crew.map(self._run, [[encoded[place] for place in run] for run in runs])
@@ -118,7 +122,7 @@ class CrossEncoder:
         return [float(score) for score in scores]
 
     def _run(self, encoded: Sequence[tuple[list[int], int]]) -> Floats:
-        ids, part = pad_pairs(encoded)
+        ids, part = pad_pairs(encoded, self._tokenizer.pad)
         feed = {"input_ids": ids, "attention_mask": (part >= 0).astype(ids.dtype), "token_type_ids": part * (part > 0)}
         output = run_session(self._session, self._output, {name: feed[name] for name in self._inputs})
         return _as_scores(output.reshape(len(encoded), -1))
