@@ -145,3 +145,5 @@ def test_days_that_have_as_many_events_as_before_are_not_counted_by_kind_again(m
     everybody = drive(memory.engine.run(browse.overview_figures, "", 30))
     assert everybody.layers["fact", "disabled"] == LayerCount(1, 4)
     assert everybody.layers["fact", "active"].memories > 25
+    memory.review.enable(own)
+    memory.delete_all(user_id="dora")

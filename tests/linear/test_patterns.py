@@ -83,6 +83,7 @@ _BUILT: Final = frozenset(
         "core.prompt.inject: _piece_pattern",
         "core.prompt.inject: _word_start_pattern",
         "server.console.templates: highlight",
+        "server.rest.verbs: _describe",
         "language.en.dates: _build_rule",
         "language.text.tokens: _chunk_pattern",
         "language.text.clues: compile_with_clues",

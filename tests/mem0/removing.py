@@ -268,7 +268,7 @@ def learned_facts_expire_as_well(subject: Subject) -> None:
     assert memory.get_all(filters=ALICE)["results"] == []
 
 
-@behaviour("expiry", "Memstone does not give out what has expired: use `get_all` with `show_expired`")
+@behaviour("expiry", "Memstone does not return expired memories: use `get_all` with `show_expired`")
 def get_shows_what_has_expired(subject: Subject) -> None:
     memory = subject.memory()
     one = subject.note(memory, "Alice rows", expiration_date=YESTERDAY.isoformat())
