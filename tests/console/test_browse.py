@@ -129,7 +129,9 @@ def test_figures_and_receipts_count_what_happened(memory: Memory) -> None:
     memory.delete_all(user_id="carol")
 
 
-def test_days_that_have_as_many_events_as_before_are_not_counted_by_kind_again(memory: Memory) -> None:
+def test_days_that_have_as_many_events_as_before_are_not_counted_by_kind_again() -> None:
+    memory = Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}})
+
     def figures(known: browse.OverviewFigures | None = None) -> browse.OverviewFigures:
         return drive(memory.engine.run(browse.overview_figures, "dora", 30, known))
 
@@ -144,6 +146,4 @@ def test_days_that_have_as_many_events_as_before_are_not_counted_by_kind_again(m
     assert figures().layers["fact", "disabled"].memories == 1
     everybody = drive(memory.engine.run(browse.overview_figures, "", 30))
     assert everybody.layers["fact", "disabled"] == LayerCount(1, 4)
-    assert everybody.layers["fact", "active"].memories > 25
-    memory.review.enable(own)
-    memory.delete_all(user_id="dora")
+    memory.close()
