@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import subprocess
 import sys
 import time
@@ -115,9 +116,8 @@ def _assert_formed_once(path: Path, sessions: int) -> None:
     )
     assert all(count == 1 for _, count in added), "no fact was added twice"
     towns = {text for (text,) in rows(path, "SELECT text FROM memories WHERE layer = 'fact'")}
-    assert {f"Town{number}" for number in range(sessions)} <= {
-        word.strip(".") for text in towns for word in text.split()
-    }
+    known = {town for text in towns for town in re.findall(r"Town\d+", text)}
+    assert {f"Town{number}" for number in range(sessions)} <= known
     assert rows(path, "SELECT * FROM leases WHERE name LIKE 'session:%'") == []
     assert_sound(path)
 
