@@ -11,6 +11,7 @@ from memstone.adapters.sqlite.ledger import SqliteConfig, SqliteLedger
 from memstone.engine.store.versions import insert_version
 from memstone.model.ids import new_id
 from memstone.model.memory import Link, Record
+from memstone.model.message import MAY_ASK
 from memstone.model.scope import Scope
 from memstone.ports.io import Io
 from memstone.ports.ledger import TextRow, Tx
@@ -22,8 +23,8 @@ RUNS = (1, 2, 1, 5, 1, 1, 3, 2)
 """In how many runs each memory is linked."""
 
 
-async def _stored(tx: Tx, *, number: int, runs: int) -> None:
-    row = Record(new_id(), f"note {number}?", "", NOW, NOW, NOW, NOW, NOW, data={"speaker": "user"})
+async def _stored(tx: Tx, *, number: int, runs: int, text: str = "") -> None:
+    row = Record(new_id(), text or f"note {number}?", "", NOW, NOW, NOW, NOW, NOW, data={"speaker": "user"})
     links = [Link(Scope(user_id="alice", run_id=f"r{at}"), NOW, None) for at in range(runs)]
     await insert_version(tx, ENGLISH, row, [*links, Link(Scope(user_id="bob"), NOW, None)], [])
 
@@ -57,3 +58,17 @@ def test_the_day_something_was_said_is_told_only_where_it_is_part_of_a_conversat
 
     alone = {row.run_id: (row.created_at, row.occurred_at) for row in run("blocking", scenario)}
     assert alone == {"r0": (NOW, NOW), "": ("", "")}
+
+
+def test_only_texts_that_may_ask_are_read_whole() -> None:
+    asking = {*(f"日本 {mark} и ещё" for mark in MAY_ASK), "is this ascii?", "τι είναι αυτό;"}
+    stating = {"it is ascii; nothing else", "ça va très bien", "日本に住んでいます。"}
+
+    async def scenario(io: Io) -> list[TextRow]:
+        ledger = SqliteLedger(SqliteConfig(path=None, durable=False), io)
+        await ledger.open()
+        for text in sorted(asking | stating):
+            await ledger.write(partial(_stored, number=0, runs=1, text=text))
+        return await ledger.read(lambda tx: tx.text.partition("default", "alice", None))
+
+    assert {row.text for row in run("blocking", scenario)} == {*asking, ""}

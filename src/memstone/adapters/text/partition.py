@@ -311,6 +311,8 @@ def _question_ratio(row: TextRow) -> float:
 
     Of what a user and an assistant say to each other, only whether it states nothing at all.
     """
+    if not row.text:  # most texts: they have no question mark, and are not read
+        return 0.0
     if row.speaker.lower() in _BOTH:
         return float(asks_alone(row.text))
     return question_share(row.text) if "?" in row.text else 0.0
