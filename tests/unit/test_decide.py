@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memstone.engine.learn.neighbours import odds_of
 from memstone.language.en.changes import also_changed, decide_change, is_known, parse_statement, to_forget
 from memstone.language.en.fact_text import MAX_AMENDED_CHARS as MAX_CHARS
 from memstone.language.en.fact_text import append_amendment
+from memstone.language.neutral import Neutral
 from memstone.model.fact import Decision, FactAction, KnownMemory, New
+from tests.english import ENGLISH
 
 
 def decided(sentence: str, *known: str, quote: str = "", odds: float = 0.0) -> Decision:
@@ -258,7 +259,29 @@ def test_what_is_to_be_forgotten_is_found_by_its_words_or_by_what_it_names(
     assert to_forget(what, known) == meant
 
 
+class _FixedCurator:
+    """Reads every list alike, and nothing else."""
+
+    def __init__(self, *rows: Sequence[float]) -> None:
+        self.rows = rows
+
+    def read_words(self, _before: str, _words: Sequence[str]) -> Any:
+        raise AssertionError("only lists are read")
+
+    def read_list(self, _text: str, others: Sequence[str]) -> Any:
+        return self.rows[: len(others)]
+
+    def judge(self, _text: str) -> Any:
+        raise AssertionError("only lists are read")
+
+
 def test_several_memories_may_be_changed_by_one_message() -> None:
-    odds = odds_of([[2.0, 0.0], [0.0, -1.0]])
+    curator = _FixedCurator([2.0, 0.0], [0.0, -1.0])
+    odds = ENGLISH.changes.rate_changes("User moved to Bergen.", ["User lives in Oslo.", "User has a cat."], curator)
     assert odds == [pytest.approx(0.881, abs=0.001), 0.5]
-    assert odds_of([]) == []
+    assert ENGLISH.changes.rate_changes("User moved to Bergen.", [], curator) == []
+
+
+def test_a_language_that_the_curator_cannot_read_gets_no_odds_from_it() -> None:
+    memories = ["Wohnt in Oslo.", "Hat eine Katze."]
+    assert Neutral().changes.rate_changes("Zieht nach Bergen.", memories, _FixedCurator([9.0, 0.0])) == [0.0, 0.0]

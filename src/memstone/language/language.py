@@ -155,6 +155,13 @@ class ChangeRules(Protocol):
         """Return what else it changes, besides what was decided first."""
         ...
 
+    def rate_changes(self, message: str, memories: Sequence[str], curator: Curator, /) -> list[float]:
+        """Return how likely a message changes each memory, from 0 to 1; 0 where the curator cannot read the language.
+
+        Message and memories are told about "User" (``as_user``).
+        """
+        ...
+
     def find_to_forget(self, what: str, known: Sequence[str], /) -> list[int]:
         """Return the places of the memories that somebody asks to be forgotten."""
         ...

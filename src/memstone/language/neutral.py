@@ -117,6 +117,9 @@ class NeutralChanges:
     def also_changed(self, _new: New, _known: Sequence[KnownMemory], _main: Decision) -> list[Decision]:
         return []
 
+    def rate_changes(self, _message: str, memories: Sequence[str], _curator: Curator) -> list[float]:
+        return [0.0] * len(memories)
+
     def find_to_forget(self, _what: str, _known: Sequence[str]) -> list[int]:
         return []
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from memstone.engine.store.turns import Turn
 from memstone.errors import BackendError
 from memstone.language.language import ChangeRules
 from memstone.language.text.tokens import query_terms
-from memstone.model.curator import Curator
 from memstone.model.fact import Candidate, FactAction, KnownMemory
 from memstone.model.instant import Instant
 from memstone.model.memory import FoundMemory, Layer, Record
@@ -228,7 +226,7 @@ MOST_OF_A_TALE: Final = 3
 
 
 async def read_changes(runtime: Runtime, scope: Scope, facts: Sequence[Fact], signature: str) -> None:
-    """Let the curator rate for every fact how likely it replaces each similar memory."""
+    """Rate for every fact how likely it replaces each similar memory, as the language finds with the curator."""
     asked = [fact for fact in facts if fact.near and not fact.candidate.forget and fact.turn.message.role == "user"]
     if runtime.curator is None or not asked:
         return
@@ -242,18 +240,14 @@ async def read_changes(runtime: Runtime, scope: Scope, facts: Sequence[Fact], si
         memories = [one for one in memories if one.cosine >= NEAR or rules.count_shared_words(message, one.text)]
         memories = sorted(memories, key=lambda one: _message_distance(message, one, rules))[:MOST_MEMORIES]
         if memories:
-            odds = await runtime.io.compute(partial(_replacement_odds, runtime.curator, message, memories))
-            _note_odds(stated, around, odds, rules)
+            texts = [one.as_user for one in memories]
+            odds = await runtime.io.compute(partial(rules.rate_changes, message, texts, runtime.curator))
+            _note_odds(stated, around, dict(zip((one.seq for one in memories), odds, strict=True)), rules)
 
 
 def _message_distance(message: str, one: NeighbourMemory, rules: ChangeRules) -> float:
     """Return how different a memory is from a message, by meaning and by shared words."""
     return -one.cosine - SHARED * min(MOST_SHARED, rules.count_shared_words(message, one.text))
-
-
-def _replacement_odds(curator: Curator, message: str, memories: Sequence[NeighbourMemory]) -> dict[int, float]:
-    rows = curator.read_list(message, [one.as_user for one in memories])
-    return dict(zip((one.seq for one in memories), odds_of(rows), strict=True))
 
 
 def _note_odds(
@@ -291,8 +285,3 @@ def _by_message(
             continue
         nearest = sorted(stated, key=lambda fact: -max(one.cosine for one in around[id(fact)]))
         yield from ((fact.words, [fact]) for fact in nearest[:MOST_OF_A_TALE])
-
-
-def odds_of(rows: Any) -> list[float]:
-    """Convert the curator's log-odds to probabilities of a change."""
-    return [1 / (1 + math.exp(-float(row[0]))) for row in rows]

@@ -8,6 +8,7 @@ Nothing is cut out of a memory: either the new statement takes its place as a wh
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from memstone.language.en.stance import NUMERALS, has_ending_word, is_negated, p
 from memstone.language.en.verbs import is_verb, lemmatize_verb
 from memstone.language.lists import read_data
 from memstone.language.text.stem import stem_word
+from memstone.model.curator import Curator
 from memstone.model.fact import Decision, FactAction, KnownMemory, New
 from memstone.model.policy import OwnSlot
 
@@ -300,6 +302,11 @@ def _is_likely(statement: Statement, memory: Statement, known: KnownMemory) -> b
         0 if statement.modalities & {"supposed", "once"} else len(_content_words(statement) & _content_words(memory))
     )
     return known.replaced >= ODDS[min(shared, len(ODDS) - 1)]
+
+
+def rate_changes(message: str, memories: Sequence[str], curator: Curator) -> list[float]:
+    """Return how likely a message changes each memory, as the curator reads both."""
+    return [1 / (1 + math.exp(-float(row[0]))) for row in curator.read_list(message, memories)]
 
 
 def _curator_reason(known: KnownMemory) -> str:

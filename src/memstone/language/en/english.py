@@ -128,6 +128,11 @@ class EnglishChanges:
 
         return also_changed(new, known, main)
 
+    def rate_changes(self, message: str, memories: Sequence[str], curator: Curator) -> list[float]:
+        from memstone.language.en.changes import rate_changes
+
+        return rate_changes(message, memories, curator)
+
     def find_to_forget(self, what: str, known: Sequence[str]) -> list[int]:
         from memstone.language.en.changes import to_forget
 
