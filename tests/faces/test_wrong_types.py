@@ -68,3 +68,11 @@ async def test_what_has_the_wrong_type_is_refused(face: Face, verb: str) -> None
             await verb_of(face, verb)(*args, **named)
         assert str(refused.value).strip()
     assert (await face.review.events(everybody=True))["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("ids", "found"), [("one-id", "str"), (b"one-id", "bytes"), ({"one": "id"}, "dict"), (None, "None")]
+)
+async def test_what_is_no_list_is_named_by_its_type(face: Face, ids: Any, found: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"ids must be a list of texts, not {found} \(put it into a list\)"):
+        await face.delete_many(ids)
