@@ -20,7 +20,7 @@ from memstone.drive import drive
 from memstone.engine.backends import KeyBox, ProviderKeys
 from memstone.errors import ConfigError, InvalidInput, MemstoneError
 from memstone.model.instant import to_instant
-from memstone.registry import BUILT_IN, builtin_names, load_adapter
+from memstone.registry import builtin_names, load_adapter
 from memstone.sections import EmbedderSettings, Provider, VectorStoreSettings
 from memstone.server.observe import log
 from memstone.server.urls import UrlGuard
@@ -179,8 +179,6 @@ class _Choices:
             }
         if chosen != "qdrant":
             return {}
-        if ("vectors", "qdrant") not in BUILT_IN:
-            raise ConfigError("this installation does not support Qdrant")
         if not self.values.get("qdrantHost"):
             raise ConfigError("qdrantHost is not set")
         config = {"url": self._safe(qdrant_url(self.values)), "api_key": self.secrets.get(QDRANT_KEY)}
@@ -189,11 +187,11 @@ class _Choices:
         return {"vector_store": VectorStoreSettings(provider="qdrant", config=plain, collection_name=name)}
 
     def primary(self) -> dict[str, Any]:
-        _known_backends([self.values.get("primaryBackend", "ledger")])
+        _check_backends([self.values.get("primaryBackend", "ledger")])
         return {}
 
     def fallbacks(self) -> dict[str, Any]:
-        _known_backends(self.values.get("fallbackBackends", ()))
+        _check_backends(self.values.get("fallbackBackends", ()))
         return {}
 
     def _file_options(self, provider: str) -> dict[str, Any]:
@@ -225,11 +223,11 @@ def _lacks_key(chosen: EmbedderSettings) -> bool:
     return bool(getattr(options, "lacks_key", False))
 
 
-def _known_backends(wanted: Any) -> None:
-    known = ("ledger", *builtin_names("backend"))
-    unknown = [one for one in wanted if one not in known]
+def _check_backends(wanted: Any) -> None:
+    """Raise unless only the ledger is named: nothing else holds memories."""
+    unknown = [one for one in wanted if one != "ledger"]
     if unknown:
-        raise ConfigError(f"unknown backend {unknown[0]!r}: " + ", ".join(known))
+        raise ConfigError(f"unknown backend {unknown[0]!r}: ledger")
 
 
 def _validate_options(kind: str, name: str, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from memstone.core.settings.backends import QDRANT_KEY, qdrant_url
 from memstone.engine import backends, status
 from memstone.engine.access.admission import resolve_owner
 from memstone.errors import BackendError, MemstoneError
-from memstone.registry import BUILT_IN
 from memstone.server.access import Admin, AuthenticatedRoute, Caller
 from memstone.server.rest.api_engine import known_embedding_models
 from memstone.server.rest.api_settings import Guarded, read_connections, runs_it, validate_backends
@@ -83,7 +82,7 @@ def _unusable_reason(values: dict[str, Any]) -> str | None:
         return "no host is set"
     if not values.get("qdrantEnabled"):
         return "it is not enabled"
-    return None if ("vectors", "qdrant") in BUILT_IN else "this installation does not support it"
+    return None
 
 
 @router.get("/health", response_model=QdrantHealth, response_model_exclude_none=True)
