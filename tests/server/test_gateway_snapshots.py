@@ -17,7 +17,7 @@ from memstone.core.dialects.anthropic import Messages
 from memstone.core.dialects.base import Dialect, PromptBlock
 from memstone.core.dialects.chat import Chat
 from memstone.core.dialects.responses import Responses
-from memstone.core.prompt.inject import Position, SystemRole, accepts_system, should_inject, system_role
+from memstone.core.prompt.inject import Position, SystemRole, should_inject, system_role
 
 PLACE = Path(__file__).parent / "snapshots"
 STABLE, VOLATILE = "<memory>who the user is</memory>", "<memory>Today is 2026-01-02. User lives in Oslo.</memory>"
@@ -96,9 +96,8 @@ def test_no_model_gets_a_system_message_where_it_takes_none(position: Position) 
 @pytest.mark.req("O-60", "O-63")
 def test_what_is_known_of_models_can_be_asked() -> None:
     for name in ("o1", " O1-Mini ", "o1-preview", "glm", "glmt", "glm-cn", "zai", "qianfan", "zai/glm"):
-        assert not accepts_system(name)
-    assert accepts_system(None)
-    assert accepts_system("unheard-of")
+        assert system_role(name) is SystemRole.NO
+    assert system_role(None) is system_role("unheard-of") is SystemRole.YES
     assert system_role("mimo") is system_role("x/xiaomi-mimo") is SystemRole.FIRST_ONLY
     assert should_inject([{"role": "user", "content": "x"}], enabled=True)
     assert not should_inject([{"role": "user", "content": "x"}], enabled=False)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from memstone.core.ranking.strength import (
     Strength,
     current_strength,
-    promote_strength,
     reinforce_strength,
     remaining_share,
     time_constant,
@@ -71,30 +70,6 @@ def test_two_times_at_once_are_refused() -> None:
         time_constant(time_constant_days=30, half_life_days=20)
 
 
-@pytest.mark.req("R-13")
-@pytest.mark.parametrize(("half_life", "last_day"), [(None, 45), (30, 65)])
-def test_daily_passes_do_not_hurry_the_day_a_memory_falls_below_the_floor(
-    half_life: float | None, last_day: int
-) -> None:
-    days = time_constant(half_life_days=half_life)
-    strength = Strength(0.9, day(0))
-    above = []
-    for number in range(1, 100):
-        strength = promote_strength(strength, day(number), 0.0, days)  # a pass that writes what it sees
-        above += [number] if current_strength(strength, day(number), days) >= 0.2 else []
-    assert above == list(range(1, last_day + 1))
-
-
-@pytest.mark.req("R-13")
-@given(parts, st.lists(st.floats(0, 200), max_size=100), st.floats(200, 400))
-def test_a_hundred_passes_leave_as_much_as_one(base: float, passes: list[float], end: float) -> None:
-    strength = Strength(base, day(0))
-    for number in sorted(passes):
-        current_strength(strength, day(number))
-        strength = promote_strength(strength, day(number), 0.0)
-    assert current_strength(strength, day(end)) == pytest.approx(current_strength(Strength(base, day(0)), day(end)))
-
-
 def test_use_makes_a_memory_as_strong_as_it_was() -> None:
     used = reinforce_strength(Strength(0.6, day(0)), day(60))
     assert used == Strength(0.6, day(60))
@@ -108,13 +83,6 @@ def test_a_use_that_is_recorded_late_moves_nothing_back() -> None:
 def test_being_told_again_lifts_a_memory_up_to_one() -> None:
     assert reinforce_strength(Strength(0.6, day(0)), day(1), boost=0.1).base == pytest.approx(0.7)
     assert reinforce_strength(Strength(0.95, day(0)), day(1), boost=0.1).base == 1.0
-
-
-def test_promotion_adds_to_what_is_left() -> None:
-    faded = Strength(0.8, day(0))
-    assert current_strength(promote_strength(faded, day(30), 0.05), day(30)) == pytest.approx(0.8 / math.e + 0.05)
-    assert promote_strength(Strength(0.99, day(0)), day(0), 0.05) == Strength(1.0, day(0))
-    assert promote_strength(Strength(0.5, day(9)), day(3), 0.25) == Strength(0.75, day(9))
 
 
 @given(parts, ages, ages, st.floats(0.1, 1000))

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memstone.core.ranking.fusion import (
-    TextSignals,
+    TextSignalColumns,
     by_ranks,
     calibrate_score,
     fuse_channels,
@@ -21,6 +22,12 @@ seqs = st.integers(1, 30)
 def order(text: list[tuple[int, float]], dense: dict[int, float], **rest: object) -> list[tuple[int, float]]:
     found = fuse_channels(text, dense, near=frozenset(dense), **rest)  # type: ignore[arg-type]
     return [(item.seq, round(min(1.0, max(0.0, item.total / item.reach)), 4)) for item in found]
+
+
+def columns(signals: dict[int, tuple[float, float]]) -> TextSignalColumns:
+    """The speaker and asking of some candidates, as the text channel returns them."""
+    values = np.array(list(signals.values()), np.float64).reshape(-1, 2)
+    return TextSignalColumns(np.array(list(signals), np.int64), values[:, 0], values[:, 1])
 
 
 @pytest.mark.req("X-6")
@@ -95,7 +102,7 @@ def test_reciprocal_ranks_put_what_all_agree_on_first() -> None:
 
 @pytest.mark.req("N-35")
 def test_who_said_it_counts_and_a_question_is_no_answer() -> None:
-    answer = {1: TextSignals(speaker=1.0), 2: TextSignals(asking=1.0)}
+    answer = columns({1: (1.0, 0.0), 2: (0.0, 1.0)})
     found = fuse_channels([(1, 1.0), (2, 1.0), (3, 1.0)], {}, near=frozenset(), answer=answer)
     assert [item.seq for item in found] == [1, 3, 2]
     assert [round(item.score, 3) for item in found] == [1.0, round(1 / 1.4, 3), round(0.2 / 1.4, 3)]
@@ -128,22 +135,22 @@ def test_reciprocal_ranks_of_both_channels() -> None:
     assert found[0].parts.rrf == found[0].score
 
 
-tellings = st.builds(TextSignals, st.sampled_from([0.0, 1.0]), st.floats(0, 1))
+signals = st.tuples(st.sampled_from([0.0, 1.0]), st.floats(0, 1))
 
 
 def plainly(
-    text: dict[int, float], dense: dict[int, float], answer: dict[int, TextSignals], named: dict[int, float]
+    text: dict[int, float], dense: dict[int, float], answer: dict[int, tuple[float, float]], named: dict[int, float]
 ) -> list[tuple[int, float, float]]:
     """The formula, one candidate at a time."""
     best = max(text.values(), default=0.0)
     keyword = {seq: max(0.0, score) / best if best > 0 else 1.0 for seq, score in text.items()}
     chosen = set(keyword) | set(dense) | set(named)
-    knows = {seq: answer.get(seq, TextSignals()) for seq in chosen}
-    reach = bool(keyword) + bool(dense) + (0.4 if any(one.speaker for one in knows.values()) else 0.0)
+    speaker, asking = ({seq: answer.get(seq, (0.0, 0.0))[at] for seq in chosen} for at in (0, 1))
+    reach = bool(keyword) + bool(dense) + (0.4 if any(speaker.values()) else 0.0)
     found = []
     for seq in chosen:
         own = keyword.get(seq, 0.0) + min(1.0, max(0.0, dense.get(seq, 0.0)))
-        total = own + 0.4 * knows[seq].speaker - 0.8 * knows[seq].asking + 0.4 * named.get(seq, 0.0)
+        total = own + 0.4 * speaker[seq] - 0.8 * asking[seq] + 0.4 * named.get(seq, 0.0)
         found.append((seq, min(1.0, max(0.0, total / (reach or 1.0))), dense.get(seq, 0.0)))
     return sorted(found, key=lambda one: (-one[1], -one[2], -one[0]))
 
@@ -152,14 +159,14 @@ def plainly(
 @given(
     st.dictionaries(seqs, scores),
     st.dictionaries(seqs, cosines),
-    st.dictionaries(seqs, tellings),
+    st.dictionaries(seqs, signals),
     st.dictionaries(seqs, st.floats(0, 0.5)),
 )
 def test_columns_say_what_the_formula_says(
-    text: dict[int, float], dense: dict[int, float], told: dict[int, TextSignals], named: dict[int, float]
+    text: dict[int, float], dense: dict[int, float], answer: dict[int, tuple[float, float]], named: dict[int, float]
 ) -> None:
-    found = fuse_channels(list(text.items()), dense, near=frozenset(dense), answer=told, entities=named)
-    expected = [one[:2] for one in plainly(text, dense, told, named)]
+    found = fuse_channels(list(text.items()), dense, near=frozenset(dense), answer=columns(answer), entities=named)
+    expected = [one[:2] for one in plainly(text, dense, answer, named)]
     assert [one.seq for one in found] == [seq for seq, _ in expected]
     assert [one.score for one in found] == pytest.approx([share**0.5 if dense else share for _, share in expected])
     assert [one.seq for one in found] == found.best(len(found)) == [found[at].seq for at in range(len(found))]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from memstone.compose import compose_engine
-from memstone.core.gate import TOO_SHORT, decide_route, query_of
+from memstone.core.gate import TOO_SHORT, decide_route
 from memstone.core.llm.parse import UnreadableAnswer
 from memstone.core.llm.questions import MAX_MESSAGE, gate_question, parse_route
 from memstone.drive import drive
@@ -14,60 +14,6 @@ from memstone.testing.llm import Answer, ScriptedLlm
 from tests.english import ENGLISH
 
 NOTHING = "How do volcanoes form?"
-
-
-# --- the query of a chat ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.req("O-53")
-def test_the_query_is_the_newest_text_of_the_user() -> None:
-    chat = [
-        {"role": "system", "content": "be brief"},
-        {"role": "user", "content": "first"},
-        {"role": "assistant", "content": "yes?"},
-        {"role": "user", "content": " second "},
-        {"role": "assistant", "content": "well"},
-    ]
-    assert query_of(chat) == "second"
-    assert query_of(" only text ") == "only text"
-    assert query_of([]) == ""
-
-
-@pytest.mark.req("O-53")
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "function_call",
-        "function_call_output",
-        "tool_call",
-        "tool_result",
-        "reasoning",
-        "computer_call",
-        "computer_call_output",
-        "web_search_call",
-        "file_search_call",
-    ],
-)
-def test_calls_of_tools_their_output_and_reasoning_are_skipped(kind: str) -> None:
-    item = {"type": kind, "role": "user", "content": "noise", "output": "noise"}
-    assert query_of([{"type": "message", "role": "user", "content": "real"}, item]) == "real"
-
-
-@pytest.mark.req("O-53")
-def test_the_parts_of_a_message_are_joined_by_a_blank() -> None:
-    parts = [
-        {"type": "input_text", "text": "look at"},
-        {"type": "input_image", "image_url": "data:..."},
-        {"type": "tool_result", "content": "noise"},
-        {"type": "text", "text": " this "},
-    ]
-    assert query_of([{"role": "user", "content": parts}]) == "look at this"
-
-
-@pytest.mark.req("O-53")
-def test_a_message_without_text_is_passed_over() -> None:
-    picture = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
-    assert query_of([{"role": "user", "content": "before"}, picture, {"role": "user", "content": None}]) == "before"
 
 
 # --- a language model as the second opinion ---------------------------------------------------------------------------

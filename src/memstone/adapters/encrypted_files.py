@@ -11,7 +11,6 @@ import io
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
 from memstone.adapters.encryption_keys import derive_file_key, encryption_key_id
@@ -89,12 +88,6 @@ class EncryptedFiles:
             f"{name} was encrypted with the key {wanted}, which is not in {self._keys.place}",
             hint="put that key below the current one; nothing was changed",
         )
-
-
-def is_encrypted_file(path: Path) -> bool:
-    """Return whether a file is one of these."""
-    with path.open("rb") as file:
-        return file.read(len(_MARK)) == _MARK
 
 
 def describe_keys(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from memstone.core.checks.arguments import checked_text
 from memstone.core.checks.filters import where_current, where_in_scope
@@ -31,8 +31,6 @@ from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
     from memstone.results import WorkStats
-
-SortName: TypeAlias = Literal["newest", "oldest", "weight", "said"]
 
 SORTS: Final[Mapping[str, BrowseOrder]] = {
     "newest": BrowseOrder(),

@@ -5,17 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypedDict
+from typing import Final
 
 # --- what is said to a memory, in the shapes callers use --------------------------------------------------------------
-
-
-class MessageDict(TypedDict, total=False):
-    """One chat message as callers write it; ``name`` is the speaker."""
-
-    role: str
-    content: object
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,7 +289,6 @@ class Policy:
     dedupe_scope: tuple[str, ...] = ("user_id", "agent_id", "run_id")
     known_scope: tuple[str, ...] = ("user_id",)
     strategy: str = "hybrid"
-    limit: int = 100
     min_score: float | None = None
     limits: Limits = Limits()
     curation: Curation = Curation()

@@ -269,11 +269,6 @@ _NONE: Final = frozenset({"o1", "o1-mini", "o1-preview", "glm", "glmt", "glm-cn"
 _FIRST: Final = frozenset({"xiaomi-mimo", "mimo"})
 
 
-def accepts_system(provider: str | None) -> bool:
-    """Return whether a provider or model takes a message of the role ``system`` at all; an unknown one does."""
-    return system_role(provider) is not SystemRole.NO
-
-
 def should_inject(messages: Any, *, enabled: bool) -> bool:
     """Return whether there is anything to put memory into: it is switched on, and there is a list with messages."""
     return enabled and isinstance(messages, list) and bool(messages)

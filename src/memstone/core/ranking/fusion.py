@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from math import log
-from typing import Any, Final, Protocol, TypeAlias, overload
+from typing import Any, Final, TypeAlias, overload
 
 import numpy as np
 
@@ -73,24 +73,6 @@ class ScoredCandidate:
     reach: float = 1.0
 
 
-class Features(Protocol):
-    """What the text channel knows of a candidate besides its words."""
-
-    @property
-    def speaker(self) -> float: ...  # noqa: D102 - the class says it
-
-    @property
-    def asking(self) -> float: ...  # noqa: D102 - the class says it
-
-
-@dataclass(frozen=True, slots=True)
-class TextSignals:
-    """What the text channel knows of a candidate besides its words."""
-
-    speaker: float = 0.0
-    asking: float = 0.0
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """A number for each of some candidates, in two columns."""
@@ -134,14 +116,8 @@ class TextSignalColumns:
     assistant: Any = None
     coverage: Any = None
 
-    @classmethod
-    def of(cls, value: TextSignalColumns | Mapping[int, Features] | None) -> TextSignalColumns:
-        """Return the same as columns, unless it is."""
-        if isinstance(value, cls):
-            return value
-        known: Mapping[int, Features] = value or {}  # type: ignore[assignment]
-        speaker, asking = ([getattr(one, name) for one in known.values()] for name in ("speaker", "asking"))
-        return cls(np.array(list(known), np.int64), np.array(speaker, np.float64), np.array(asking, np.float64))
+
+_NO_SIGNALS: Final = TextSignalColumns(NO_NUMBERS.seqs, NO_NUMBERS.values, NO_NUMBERS.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,7 +183,7 @@ def fuse_channels(  # noqa: PLR0913 - by keyword, each what a channel knows
     near: Collection[int],
     min_score: float | None = None,
     text_counts: bool = True,
-    answer: TextSignalColumns | Mapping[int, Features] | None = None,
+    answer: TextSignalColumns | None = None,
     entities: NumbersByCandidate | None = None,
     weights: FusionWeights = PEOPLE,
     by_words: bool = False,
@@ -219,10 +195,10 @@ def fuse_channels(  # noqa: PLR0913 - by keyword, each what a channel knows
     none was found, nothing reaches what it would have with them.
     """
     keyword = _scale_to_best(Numbers.of(text)) if text_counts else NO_NUMBERS
-    meaning, named, known = Numbers.of(dense), Numbers.of(entities or ()), TextSignalColumns.of(answer)
+    meaning, named, known = Numbers.of(dense), Numbers.of(entities or ()), answer or _NO_SIGNALS
     seqs = np.unique(np.concatenate([keyword.seqs, _filter_by_cosine(near, meaning, min_score), named.seqs]))
     words, cosines = keyword.beside(seqs), meaning.beside(seqs)
-    speaker, asking = (_or_zero(Numbers(known.seqs, answer), seqs) for answer in (known.speaker, known.asking))
+    speaker, asking = (_or_zero(Numbers(known.seqs, column), seqs) for column in (known.speaker, known.asking))
     assistant = np.zeros(len(seqs)) if known.assistant is None else _or_zero(Numbers(known.seqs, known.assistant), seqs)
     coverage = np.zeros(len(seqs)) if known.coverage is None else _or_zero(Numbers(known.seqs, known.coverage), seqs)
     reach = (weights.keyword + weights.coverage) * (by_words or bool(len(keyword))) + bool(len(meaning))

@@ -62,18 +62,6 @@ def reinforce_strength(strength: Strength, now: Instant, boost: float = 0.0) -> 
     return Strength(_clamp_unit(_clamp_unit(strength.base) + boost), max(strength.anchor, now))
 
 
-def promote_strength(
-    strength: Strength, now: Instant, boost: float, days: float | None = TIME_CONSTANT_DAYS
-) -> Strength:
-    """Make it stronger by ``boost`` than it is now, without counting as used.
-
-    With a boost of 0 this only says the same thing as of another day: from there it fades as it would have.
-    """
-    if strength.anchor >= now:
-        return Strength(_clamp_unit(_clamp_unit(strength.base) + boost), strength.anchor)
-    return Strength(_clamp_unit(current_strength(strength, now, days) + boost), now)
-
-
 def _clamp_unit(value: float) -> float:
     return min(1.0, max(0.0, value))
 
