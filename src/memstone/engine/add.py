@@ -15,11 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memstone.engine import results
-from memstone.engine.access.admission import turned_away
+from memstone.engine.access.admission import check_admission
 from memstone.engine.add_request import AddRequest, draft_request, request_scope
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import Draft
-from memstone.engine.store.repeat_counter import note_known
+from memstone.engine.store.repeat_counter import count_if_all_known
 from memstone.engine.store.write import Outcome, PreparedDrafts, commit_drafts, embed_drafts
 from memstone.model.memory import Kind
 
@@ -40,10 +40,10 @@ async def add(runtime: Runtime, request: AddRequest) -> AddResult:
 
 async def store_messages(runtime: Runtime, request: AddRequest) -> AddResult:
     """Store each message as one memory."""
-    if (answer := await turned_away(runtime, request)) is not None:
+    if (answer := await check_admission(runtime, request)) is not None:
         return answer
     drafted = await runtime.io.compute(partial(draft_request, runtime, request))
-    if not runtime.waiting.none(runtime.tenant_id):
+    if not runtime.waiting.is_empty(runtime.tenant_id):
         await retry_waiting(runtime, drafted.drafts)
     prepared = await embed_drafts(runtime, drafted.drafts)
     if request.strict:
@@ -52,7 +52,7 @@ async def store_messages(runtime: Runtime, request: AddRequest) -> AddResult:
     outcomes = await runtime.ledger.write(lambda tx: commit_drafts(runtime, tx, prepared, now, lazy=True))
     if prepared.failed:
         runtime.waiting.record_deferral(runtime.tenant_id)
-    await note_known(runtime, outcomes, now)
+    await count_if_all_known(runtime, outcomes, now)
     return answer_of(outcomes, drafted.warnings)
 
 
@@ -81,7 +81,7 @@ async def learn_messages(runtime: Runtime, request: AddRequest) -> AddResult:
     counters = runtime.worker_state.counters
     if runtime.policy.formation.mode != "inline":
         counters.attempt(runtime.now())
-    if (answer := await turned_away(runtime, request)) is not None:
+    if (answer := await check_admission(runtime, request)) is not None:
         counters.early_returns_disabled += 1
         return answer
     if request.kind == Kind.PROCEDURAL and request.agent_id is not None:
@@ -110,11 +110,11 @@ async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
     """Learn from a request now, or queue it; its turns are stored in any case."""
     # What learns takes longer to load than all the rest, so it is loaded when it is first needed.
     from memstone.engine.background.model_cost import learn_and_log_cost
-    from memstone.engine.learn.intake import read_conversation
+    from memstone.engine.learn.intake import prepare_conversation
     from memstone.engine.learn.queue import is_inline, queue_conversation
     from memstone.engine.store.holders import PREFIX
 
-    conversation, warnings = await runtime.io.compute(partial(read_conversation, runtime, request))
+    conversation, warnings = await runtime.io.compute(partial(prepare_conversation, runtime, request))
     if not runtime.policy.learns and not conversation.scope.user_id.startswith(PREFIX):
         return _disabled_answer(runtime)
     if not is_inline(runtime):

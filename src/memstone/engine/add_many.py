@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memstone.engine.access.admission import turned_away
+from memstone.engine.access.admission import check_admission
 from memstone.engine.access.quotas import Ahead
 from memstone.engine.add import answer_of, learn_messages, retry_waiting
-from memstone.engine.add_request import AddRequest, CheckedAddRequest, draft_request
+from memstone.engine.add_request import AddDrafts, AddRequest, draft_request
 from memstone.engine.batch import Batch, answered_before, carried_out, request_of
 from memstone.engine.policy import policy_for
 from memstone.engine.request_scope import admit_filters
@@ -34,7 +34,7 @@ async def add_many(runtime: Runtime, items: Sequence[Mapping[str, Any]], idempot
         return answer
     ahead: Ahead = {}
     drafted = [await _process_item(runtime, item, ahead) for item in items]
-    drafts = [draft for one in drafted if isinstance(one, CheckedAddRequest) for draft in one.drafts]
+    drafts = [draft for one in drafted if isinstance(one, AddDrafts) for draft in one.drafts]
     for at, draft in enumerate(drafts):
         draft.item = at
     await retry_waiting(runtime, drafts)
@@ -53,15 +53,13 @@ async def add_many(runtime: Runtime, items: Sequence[Mapping[str, Any]], idempot
     return answer
 
 
-def _without_strict(
-    drafted: Sequence[CheckedAddRequest | AddResult], prepared: PreparedDrafts
-) -> list[CheckedAddRequest | AddResult]:
+def _without_strict(drafted: Sequence[AddDrafts | AddResult], prepared: PreparedDrafts) -> list[AddDrafts | AddResult]:
     """Return the items, with the error in place of strict ones of which something could not be embedded."""
     errors = {outcome.draft.item: outcome.error for outcome in prepared.failed}
     gone: set[int] = set()
 
-    def item_or_error(one: CheckedAddRequest | AddResult) -> CheckedAddRequest | AddResult:
-        own = [] if not isinstance(one, CheckedAddRequest) or not one.strict else [draft.item for draft in one.drafts]
+    def item_or_error(one: AddDrafts | AddResult) -> AddDrafts | AddResult:
+        own = [] if not isinstance(one, AddDrafts) or not one.strict else [draft.item for draft in one.drafts]
         error = next((errors[at] for at in own if at in errors), None)
         if error is None:
             return one
@@ -74,7 +72,7 @@ def _without_strict(
     return left
 
 
-async def _process_item(runtime: Runtime, item: Mapping[str, Any], ahead: Ahead) -> CheckedAddRequest | AddResult:
+async def _process_item(runtime: Runtime, item: Mapping[str, Any], ahead: Ahead) -> AddDrafts | AddResult:
     """Return an item that is to be stored, or the answer to one that was learned from or is wrong."""
     try:
         request = request_of(AddRequest, item, "messages")
@@ -82,7 +80,7 @@ async def _process_item(runtime: Runtime, item: Mapping[str, Any], ahead: Ahead)
         runtime = await policy_for(runtime, request)
         if request.infer:
             return await learn_messages(runtime, request)
-        answer = await turned_away(runtime, request, ahead)
+        answer = await check_admission(runtime, request, ahead)
         return answer if answer is not None else await runtime.io.compute(partial(draft_request, runtime, request))
     except StorageError:  # it is not about this item
         raise
@@ -90,8 +88,8 @@ async def _process_item(runtime: Runtime, item: Mapping[str, Any], ahead: Ahead)
         return _error_answer(error)
 
 
-def _item_answer(drafted: CheckedAddRequest | AddResult, outcomes: Iterator[Outcome]) -> AddResult:
-    if not isinstance(drafted, CheckedAddRequest):
+def _item_answer(drafted: AddDrafts | AddResult, outcomes: Iterator[Outcome]) -> AddResult:
+    if not isinstance(drafted, AddDrafts):
         return drafted
     return answer_of([next(outcomes) for _ in drafted.drafts], drafted.warnings)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memstone.engine.add import add
 from memstone.engine.add_request import AddRequest, draft_request
-from memstone.engine.learn.extract import PATTERN
+from memstone.engine.learn.extract import CURATOR
 from memstone.engine.learn.queue import is_inline
 from memstone.engine.policy import policy_for
 from memstone.engine.runtime import Runtime
@@ -36,7 +36,7 @@ async def add_note(runtime: Runtime, request: AddRequest) -> AddResult:
     if request.key or request.kind:
         return await add(runtime, as_it_is)
     if learns:
-        answer = await add(runtime if is_inline(runtime) else _by_rules(runtime), replace(request, infer=True))
+        answer = await add(runtime if is_inline(runtime) else _with_curator_only(runtime), replace(request, infer=True))
         if answer["status"] != "ok" or answer["results"] or answer.get("left_out"):
             return answer
     else:
@@ -54,9 +54,10 @@ async def _store_verbatim(runtime: Runtime, as_it_is: AddRequest, answer: AddRes
     return await add(runtime, as_it_is)
 
 
-def _by_rules(runtime: Runtime) -> Runtime:
+def _with_curator_only(runtime: Runtime) -> Runtime:
+    """Return a runtime that learns now, and without a language model."""
     policy = runtime.policy
-    curation = replace(policy.curation, strategies=(PATTERN,))
+    curation = replace(policy.curation, strategies=(CURATOR,))
     formation = replace(policy.formation, mode="inline")
     return replace(runtime, llm=None, withheld_llm=None, policy=replace(policy, curation=curation, formation=formation))
 

@@ -40,15 +40,15 @@ class AddRequest:
 
 
 @dataclass(slots=True)
-class CheckedAddRequest:
-    """A request that passed all checks."""
+class AddDrafts:
+    """The drafts of a checked request, and what to warn of."""
 
     drafts: list[Draft]
     warnings: list[str] = field(default_factory=list)
     strict: bool = False
 
 
-def draft_request(runtime: Runtime, request: AddRequest) -> CheckedAddRequest:
+def draft_request(runtime: Runtime, request: AddRequest) -> AddDrafts:
     """Check a request and cut it into drafts; raises before anything is written."""
     if request.prompt:
         raise InvalidInput(
@@ -70,7 +70,7 @@ def draft_request(runtime: Runtime, request: AddRequest) -> CheckedAddRequest:
     drafts = [verbatim_draft(scope, message, details, fields, at) for at, message in enumerate(remaining)]
     for draft in drafts:
         draft.also = project
-    return CheckedAddRequest(drafts, [*warnings, *found], request.strict)
+    return AddDrafts(drafts, [*warnings, *found], request.strict)
 
 
 def request_metadata(runtime: Runtime, request: AddRequest) -> tuple[dict[str, Any], list[str]]:

@@ -86,7 +86,7 @@ def cache_block(account: BlockRecord, context_pack: ContextPack) -> ContextPack:
 
 
 async def _embed_query(runtime: Runtime, asked: ContextQuery) -> Runtime:
-    """Return the parts with the vector of the query, if a remote embedder is all they wait for.
+    """Return the runtime with the vector of the query, if a remote embedder is all they wait for.
 
     The rest is then one unit in this process. Step by step, many chats at once would be served in turns, and all of
     them be late.

@@ -100,7 +100,7 @@ class DryRun(Engine):
 
 
 def without_effect(runtime: Runtime) -> Runtime:
-    """Return the same parts over a ledger that takes every change back."""
+    """Return the runtime over a ledger that takes every change back."""
     return replace(runtime, ledger=DryRunLedger(runtime.ledger), dry_run=True)
 
 

@@ -19,7 +19,6 @@ from memstone.engine.request_scope import ContextRequest, ExportLines, IngestReq
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import SearchRequest
 from memstone.engine.store import indexer, revise
-from memstone.engine.store import revise as lifecycle
 from memstone.engine.store.repeat_counter import write_down
 from memstone.engine.store.versions import as_text
 from memstone.engine.worker_state import IN_BACKGROUND
@@ -283,17 +282,17 @@ class Engine:
     async def delete(self, memory_id: str) -> DeleteResult:
         """See ``Memory.delete``."""
         await self.open()
-        return await self._purge_after_delete(await lifecycle.delete_memory(self.runtime, memory_id))
+        return await self._purge_after_delete(await revise.delete_memory(self.runtime, memory_id))
 
     async def delete_many(self, ids: Sequence[str], idempotency_key: str | None) -> DeleteBatchResult:
         """See ``Memory.delete_many``."""
         await self.open()
-        return await self._purge_after_delete(await lifecycle.delete_many(self.runtime, ids, idempotency_key))
+        return await self._purge_after_delete(await revise.delete_many(self.runtime, ids, idempotency_key))
 
     async def delete_all(self, values: Mapping[str, Any], filters: Filters | None) -> DeleteAllResult:
         """See ``Memory.delete_all``."""
         await self.open()
-        return await self._purge_after_delete(await lifecycle.delete_all(self.runtime, values, filters))
+        return await self._purge_after_delete(await revise.delete_all(self.runtime, values, filters))
 
     async def history(self, memory_id: str) -> list[HistoryEvent]:
         """See ``Memory.history``."""
@@ -303,7 +302,7 @@ class Engine:
     async def reset(self) -> None:
         """See ``Memory.reset``."""
         await self.open()
-        await lifecycle.reset_tenant(self.runtime)
+        await revise.reset_tenant(self.runtime)
 
     async def stats(self) -> StoreStats:
         """See ``Memory.stats``."""

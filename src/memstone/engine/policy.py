@@ -1,7 +1,7 @@
 """Resolve the policy for a user, an agent or a session from stored settings and configuration.
 
 ``tuned`` stands at the entry of every verb that depends on the policy (``Engine.add``, ``search``, ``context`` …) and
-of every conversation that is learned from, so no step below asks for a setting: it reads ``parts.policy``.
+of every conversation that is learned from, so no step below asks for a setting: it reads ``runtime.policy``.
 
 It has to cost next to nothing. What was resolved is kept with the version of the tenant's settings; a change in this
 process shows at once, and whether another process changed something is asked once a second at most, with one look at
@@ -100,30 +100,30 @@ class Tunings:
 
 
 async def apply_scope_policy(runtime: Runtime, scope: Scope) -> Runtime:
-    """Return the same parts with the policy of a scope."""
+    """Return the runtime with the policy of a scope."""
     version = await _settings_version(runtime)
     tuned = _with_configured_policy(runtime) if not version else await _tuned_at(runtime, scope, version)
     return apply_llm_consent(tuned)
 
 
-async def policy_for(parts: Runtime, request: ScopedRequest) -> Runtime:
-    """Return the same parts with the policy of the scope in a request.
+async def policy_for(base: Runtime, request: ScopedRequest) -> Runtime:
+    """Return the runtime with the policy of the scope in a request.
 
     When that is wrong nobody is named, and the verb itself complains.
     """
-    version = await _settings_version(parts)
+    version = await _settings_version(base)
     if not version:
-        return apply_llm_consent(parts)
-    # Most calls name the same few people in the same way: neither the ids nor the parts need be made again.
-    names = (parts.tenant_id, request.user_id, request.agent_id, request.run_id)
+        return apply_llm_consent(base)
+    # Most calls name the same few people in the same way: neither the ids nor the runtime need be made again.
+    names = (base.tenant_id, request.user_id, request.agent_id, request.run_id)
     plain = getattr(request, "filters", None) is None and all(one is None or type(one) is str for one in names)
-    current = parts.tunings.made.get(names) if plain else None
-    if current is not None and current[0] == version and current[1] is parts:
+    current = base.tunings.made.get(names) if plain else None
+    if current is not None and current[0] == version and current[1] is base:
         return current[2]
-    scope = scope_named(parts, request)
-    runtime = apply_llm_consent(await _tuned_at(parts, scope, version))
-    if plain and parts.tunings.knows(_policy_key(parts, scope), version):
-        parts.tunings.made[names] = (version, parts, runtime)
+    scope = scope_named(base, request)
+    runtime = apply_llm_consent(await _tuned_at(base, scope, version))
+    if plain and base.tunings.knows(_policy_key(base, scope), version):
+        base.tunings.made[names] = (version, base, runtime)
     return runtime
 
 
@@ -223,7 +223,7 @@ def _with_policy(runtime: Runtime, policy: Policy) -> Runtime:
 
 
 def apply_llm_consent(runtime: Runtime) -> Runtime:
-    """Return the same parts, without a language model that would see what may not leave this machine."""
+    """Return the runtime without a language model that would see what may not leave this machine."""
     model = runtime.withheld_llm or runtime.llm
     if model is None or runtime.policy.formation.remote_llm or is_on_this_machine(model.destination):
         return runtime if runtime.withheld_llm is None else replace(runtime, llm=model, withheld_llm=None)

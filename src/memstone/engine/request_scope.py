@@ -70,7 +70,7 @@ def scope_or_everybody(
 ) -> Scope:
     """Return the scope of a call that is about one scope or, if the caller says so, about everybody.
 
-    ``inside`` is whom its filters name, ``reading`` is as in ``Parts.scope``. Whoever is meant by naming nobody need
+    ``inside`` is whom its filters name, ``reading`` is as in ``Runtime.scope``. Whoever is meant by naming nobody need
     not be named.
     """
     together = _merge_scope_ids(values, inside or {})
@@ -122,7 +122,7 @@ def merged_scope(
     """Return the scope of a call that must name somebody, in its arguments or its filters.
 
     ``rest`` is what the filters ask beyond that: where it names several, the error says that it must be one.
-    ``reading`` is as in ``Parts.scope``.
+    ``reading`` is as in ``Runtime.scope``.
     """
     together = _merge_scope_ids(values, inside)
     try:

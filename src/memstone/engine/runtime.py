@@ -62,13 +62,13 @@ class RetryState:
         """Record that something was deferred."""
         self._anything[tenant_id] = inf
 
-    def none(self, tenant_id: str) -> bool:
-        """Return whether this process knows that nothing is waiting."""
+    def is_empty(self, tenant_id: str) -> bool:
+        """Return whether this process knows that nothing waits; False if it does not know."""
         return monotonic() < self._anything.get(tenant_id, 0.0) < inf
 
     async def anything(self, runtime: Runtime) -> bool:
         """Return whether anything is waiting, as far as this process knows."""
-        if self.none(runtime.tenant_id):
+        if self.is_empty(runtime.tenant_id):
             return False
         return self._anything.get(runtime.tenant_id) == inf or await self.look(runtime)
 
@@ -182,10 +182,10 @@ class Runtime:
     worker_state: WorkerState = field(default_factory=WorkerState)
     fences: dict[str, Fence] = field(default_factory=dict)
     at_home: bool = True
-    """Whether these parts are the operator's: what is counted for all tenants together is told to nobody else."""
+    """Whether this runtime is the operator's: what is counted for all tenants together is told to nobody else."""
 
     bounds: Bounds | None = None
-    """What these parts reach at most; None is the whole tenant. See ``memstone.engine.access.bounds``."""
+    """What this runtime reaches at most; None is the whole tenant. See ``memstone.engine.access.bounds``."""
 
     asker: str = ""
     """Who shares what was worked out before with nobody else of the tenant; '' for who reaches every person."""

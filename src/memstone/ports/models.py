@@ -169,7 +169,7 @@ class Reranker(Protocol):
 class PairReader(Protocol):
     """A model that was fitted to rate pairs of texts, for one or several tasks.
 
-    An embedder that has this surface is asked for it: see ``Parts.reader``.
+    An embedder that has this surface is asked for it: see ``Runtime.reader``.
     """
 
     def reads(self, task: str) -> bool:

@@ -79,7 +79,7 @@ def why_idle(runtime: Runtime) -> tuple[IdleStatus, str] | None:
 
 
 def why_paused(runtime: Runtime) -> str:
-    """Return which pause holds for whom these parts are tuned, in words; '' when none does."""
+    """Return which pause holds for whom this runtime is tuned, in words; '' when none does."""
     paused = runtime.policy.paused
     now = runtime.now() if paused else ""
     holds = [(kind, until) for kind, until in paused if not until or until > now]
@@ -130,12 +130,12 @@ class AddCall(ScopedRequest, Protocol):
     def project_id(self) -> Any: ...  # noqa: D102 - the class says it
 
 
-async def turned_away(runtime: Runtime, request: AddCall, ahead: Ahead | None = None) -> AddResult | None:
-    """Return the answer to a request that is not carried out; None lets it in.
+async def check_admission(runtime: Runtime, request: AddCall, ahead: Ahead | None = None) -> AddResult | None:
+    """Return the answer to a request that is not carried out, or None if it may be.
 
-    ``QuotaExceeded`` or ``StorageFull`` when there is no room. Where one's own memory is switched off a project still
-    learns; a pause is a pause for everybody. ``ahead`` is what a batch has admitted before this request and not stored
-    yet.
+    Raise ``QuotaExceeded`` or ``StorageFull`` if there is no room. A project still learns where one's own memory is
+    switched off; a pause is a pause for everybody. ``ahead`` is what a batch has admitted before this request and not
+    stored yet.
     """
     idle = not_stored(runtime)
     if idle is not None and (idle["status"] == "paused" or request.project_id is None):

@@ -69,7 +69,7 @@ def apply_bounds(runtime: Runtime, bounds: Bounds) -> Runtime:
 
 
 def remove_bounds(runtime: Runtime) -> Runtime:
-    """Return the same parts without bounds: for what the engine makes of a checked session, the caller."""
+    """Return the runtime without bounds: for what the engine makes of a checked session, the caller."""
     ledger = runtime.ledger
     return replace(runtime, ledger=ledger.beneath, bounds=None) if isinstance(ledger, BoundLedger) else runtime
 

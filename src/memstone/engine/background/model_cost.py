@@ -6,7 +6,7 @@ from typing import Final
 
 from memstone.engine.background.jobs import Work, failure_of
 from memstone.engine.learn.by_model import meter_model_usage
-from memstone.engine.learn.converse import ConverseConversation, LearnResult, learn_from_conversation
+from memstone.engine.learn.converse import ConversationToLearn, LearnResult, learn_from_conversation
 from memstone.engine.runtime import Runtime
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Tx
@@ -15,7 +15,7 @@ TASK: Final = "add"
 LEARNED: Final = "learned"
 
 
-async def learn_and_log_cost(runtime: Runtime, conversation: ConverseConversation, *, keep: bool) -> LearnResult:
+async def learn_and_log_cost(runtime: Runtime, conversation: ConversationToLearn, *, keep: bool) -> LearnResult:
     """Learn from a conversation; what a model was asked for it is logged, with what is learned or without.
 
     An answer that is known already costs nothing, and neither does a model that was not reached: these leave no row.

@@ -41,7 +41,7 @@ from memstone.engine.background.jobs import (
 from memstone.engine.layers.distill import DistillResult, distill_session
 from memstone.engine.layers.episodes import uncount_episode
 from memstone.engine.learn.by_model import meter_model_usage
-from memstone.engine.learn.converse import ConverseConversation, LearnResult, learn_from_conversation, mark_stored_turns
+from memstone.engine.learn.converse import ConversationToLearn, LearnResult, learn_from_conversation, reconcile_turns
 from memstone.engine.learn.inbox import conversation_of, group_signals, is_session, verbatim_of
 from memstone.engine.learn.ingest import (
     IngestRun,
@@ -173,7 +173,7 @@ class SessionWork:
 
     async def _read_conversation(
         self, signals: Sequence[Signal], earlier: Sequence[Signal] = ()
-    ) -> ConverseConversation:
+    ) -> ConversationToLearn:
         """Return what was said, as it lies in the store; the vectors it lacks are made, whatever comes of the rest.
 
         ``earlier`` was too little to make anything of when it was said.
@@ -184,7 +184,7 @@ class SessionWork:
                 *(await self._parts.io.compute(partial(conversation_of, earlier))).turns,
                 *conversation.turns,
             ]
-        await self._parts.ledger.read(partial(mark_stored_turns, conversation=conversation))
+        await self._parts.ledger.read(partial(reconcile_turns, conversation=conversation))
         self._vectors = await turn_vectors(self._parts, conversation.stored_turns)
         return conversation
 
@@ -356,7 +356,7 @@ async def form_session(
 ) -> FormationResult | None:
     """Form memory of the first of these sessions that can be claimed; None when there is none.
 
-    All belong to the tenant of these parts. One at a time in a process, the caller.
+    All belong to the tenant of this runtime. One at a time in a process, the caller.
     """
     async with runtime.worker_state.turn(runtime.io):
         claimed = await claim_session(runtime, sessions, wanted)

@@ -45,7 +45,7 @@ from memstone.engine.learn.by_model import (
     near_memories,
 )
 from memstone.engine.learn.commit import CommitPlan, apply_plan
-from memstone.engine.learn.extract import PATTERN, extract_facts
+from memstone.engine.learn.extract import CURATOR, extract_facts
 from memstone.engine.learn.ingest import describe_outcomes as session_log_decided
 from memstone.engine.learn.lessons import idle_turns, note_idle
 from memstone.engine.learn.neighbours import Fact, find_neighbours, read_changes, read_neighbours
@@ -268,7 +268,7 @@ async def _distill_turns(
 ) -> DistillResult:
     now = runtime.now()
     session = await runtime.ledger.read(lambda tx: session_of(tx, scope, turns, occurred_at, now))
-    found = await (_by_rules(runtime, session) if runtime.llm is None else _by_model(runtime, session, occurred_at))
+    found = await (_by_curator(runtime, session) if runtime.llm is None else _by_model(runtime, session, occurred_at))
     if found.digest is None:
         return DistillResult(f"empty:{found.reason}")
     facts_scope = kept_scope(scope, runtime.policy.known_scope)
@@ -344,7 +344,7 @@ async def _by_model(runtime: Runtime, session: SessionToDistill, occurred_at: In
     except BadModelOutput as error:  # asked twice, and nothing of it can be read: what was said is still there
         if wanted.without_llm == "wait":
             raise
-        return replace(await _by_rules(runtime, session), instead=error.code)
+        return replace(await _by_curator(runtime, session), instead=error.code)
     facts = [fact_from_digest(runtime, asked, one, question.targets) for one in answer.facts]
     facts += await runtime.io.compute(partial(forgotten_by_rule, runtime, asked, session.fresh, facts))
     identity = [fact for fact, one in zip(facts, answer.facts, strict=False) if one.is_identity and fact.adds]
@@ -376,9 +376,9 @@ _ASKED_WITH: Final = 20
 """With so many turns of a session memories are looked for."""
 
 
-async def _by_rules(runtime: Runtime, session: SessionToDistill) -> _SessionFindings:
+async def _by_curator(runtime: Runtime, session: SessionToDistill) -> _SessionFindings:
     """Return the most telling sentences, and the facts that rules find in what the user said."""
-    curation = replace(runtime.policy.curation, strategies=(PATTERN,), roles=("user",))
+    curation = replace(runtime.policy.curation, strategies=(CURATOR,), roles=("user",))
     ruled = replace(runtime, policy=replace(runtime.policy, curation=curation))
     scope = kept_scope(session.scope, runtime.policy.known_scope)
     facts = (await extract_facts(ruled, ConversationQuestion(scope, scope, session.fresh, {}))).facts

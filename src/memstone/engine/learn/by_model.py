@@ -589,7 +589,7 @@ class MeteredLlm:
 
 
 def meter_model_usage(runtime: Runtime) -> tuple[Runtime, MeteredLlm | None]:
-    """Return the same parts with a model that counts; None without a model."""
+    """Return the runtime with a model that counts; None without a model."""
     if runtime.llm is None:
         return runtime, None
     meter = MeteredLlm(runtime.llm)

@@ -186,7 +186,7 @@ COMPARED_WITH: Final = "compared_with"
 
 
 @dataclass(slots=True)
-class ConverseConversation:
+class ConversationToLearn:
     """A conversation to learn from: its owner, turns, and options."""
 
     scope: Scope
@@ -239,7 +239,7 @@ Closing: TypeAlias = Callable[[Tx, LearnResult, Instant], Awaitable[None]]
 
 async def learn_from_conversation(
     runtime: Runtime,
-    conversation: ConverseConversation,
+    conversation: ConversationToLearn,
     *,
     keep: bool = True,
     again: bool = False,
@@ -252,7 +252,7 @@ async def learn_from_conversation(
     """
     strict, keep = not keep and not again, keep and not again
     runtime = await apply_scope_policy(runtime, conversation.scope)
-    await runtime.ledger.read(partial(mark_stored_turns, conversation=conversation))
+    await runtime.ledger.read(partial(reconcile_turns, conversation=conversation))
     try:
         found = await _extract_and_log(runtime, conversation)
         if found.error is not None and (strict or not found.facts):
@@ -268,7 +268,7 @@ async def learn_from_conversation(
     if strict and waiting:
         return LearnResult([], waiting[0].error)
     ready = [fact for fact in found.facts if space is None or _needs_no_vector(fact)]
-    cursor, undecided = await _relate_facts(runtime, conversation, ready, space)
+    cursor, undecided = await _relate_and_decide(runtime, conversation, ready, space)
     if runtime.policy.graph_llm:
         await _name_all(runtime, [fact.draft for fact in ready if fact.adds])
     if undecided is not None and strict:
@@ -307,10 +307,13 @@ async def learn_from_conversation(
     return learned
 
 
-async def _relate_facts(
-    runtime: Runtime, conversation: ConverseConversation, ready: list[Fact], space: Space | None
+async def _relate_and_decide(
+    runtime: Runtime, conversation: ConversationToLearn, ready: list[Fact], space: Space | None
 ) -> tuple[int, MemstoneError | None]:
-    """Find similar memories for each fact, and decide; return the ledger position and any failure."""
+    """Find similar memories for each fact, and let a model decide about open ones.
+
+    Return the ledger position at which was looked, and why no model decided, if one should have.
+    """
     with runtime.watch.step("learn.relate"):
         scope, signature = known_in(runtime, conversation.scope), space.signature if space else ""
         open_ones = [fact for fact in ready if not fact.judged or _is_undecided(runtime, conversation, fact)]
@@ -351,7 +354,7 @@ def _unmet_forget_requests(facts: Sequence[Fact], outcomes: Sequence[Outcome]) -
     return [one.draft.text for one in facts if one.candidate.forget and id(one.draft) not in ended]
 
 
-async def _extract_and_log(runtime: Runtime, conversation: ConverseConversation) -> ExtractedFacts:
+async def _extract_and_log(runtime: Runtime, conversation: ConversationToLearn) -> ExtractedFacts:
     """Extract facts, and log the beginning, the end and a failure."""
     log_event("memory.extraction.start", owner=_owner_id(conversation))
     with runtime.watch.step("learn.extract"):
@@ -374,8 +377,8 @@ async def _extract_and_log(runtime: Runtime, conversation: ConverseConversation)
     return found
 
 
-async def mark_stored_turns(tx: Tx, *, conversation: ConverseConversation) -> None:
-    """Find the turns that are stored already."""
+async def reconcile_turns(tx: Tx, *, conversation: ConversationToLearn) -> None:
+    """Recognise turns that are stored already, and drop those that were deleted."""
     for at, turn in enumerate(conversation.turns):
         last = turn is conversation.turns[-1]
         known = await recognise_turn(tx, turn, conversation.scope, last=last, before=conversation.turns[:at])
@@ -390,7 +393,7 @@ async def _name_all(runtime: Runtime, drafts: Sequence[Draft]) -> None:
         draft.named = named
 
 
-def _is_undecided(runtime: Runtime, conversation: ConverseConversation, fact: Fact) -> bool:
+def _is_undecided(runtime: Runtime, conversation: ConversationToLearn, fact: Fact) -> bool:
     """Return whether a model found a fact but has not decided about it yet."""
     return fact.judged and fact.adds and not fact.proposals and in_two(runtime, conversation.prompt)
 
@@ -481,7 +484,7 @@ async def _commit_unit(
         await closing(tx, into, now)
 
 
-async def _space_of_turns(runtime: Runtime, conversation: ConverseConversation) -> Space | None:
+async def _space_of_turns(runtime: Runtime, conversation: ConversationToLearn) -> Space | None:
     """Embed the turns and return their vector space, or None without an embedder."""
     try:
         return (await _embed_drafts(runtime, conversation.stored_turns, []))[0]
@@ -491,7 +494,7 @@ async def _space_of_turns(runtime: Runtime, conversation: ConverseConversation) 
 
 async def _put_off(
     runtime: Runtime,
-    conversation: ConverseConversation,
+    conversation: ConversationToLearn,
     error: MemstoneError,
     space: Space | None = None,
     *,
@@ -512,7 +515,7 @@ async def _put_off(
 
 
 def signal_of(
-    conversation: ConverseConversation,
+    conversation: ConversationToLearn,
     turns: Sequence[Turn],
     now: Instant,
     *,
@@ -555,7 +558,7 @@ def message_of(turn: Turn) -> dict[str, Any]:
 
 
 def _log_decisions(
-    language: Language, conversation: ConverseConversation, found: ExtractedFacts, learned: LearnResult
+    language: Language, conversation: ConversationToLearn, found: ExtractedFacts, learned: LearnResult
 ) -> None:
     """Log a run and each of its decisions; texts and reasons only at debug level."""
     decided = [(action_of(outcome), outcome.record.id if outcome.record else None) for outcome in learned.outcomes]
@@ -582,10 +585,10 @@ def _log_decisions(
         )
 
 
-def _log_failure(conversation: ConverseConversation, error: MemstoneError) -> None:
+def _log_failure(conversation: ConversationToLearn, error: MemstoneError) -> None:
     """Log the code of a failure, not its message, which may contain anything."""
     log_event("memory.extraction.background.failed", logging.WARNING, owner=_owner_id(conversation), code=error.code)
 
 
-def _owner_id(conversation: ConverseConversation) -> str:
+def _owner_id(conversation: ConversationToLearn) -> str:
     return conversation.scope.user_id or conversation.scope.agent_id or conversation.scope.run_id

@@ -74,7 +74,9 @@ def _message_from_record(record: Record, guard: TextGuard) -> Message:
 # --- facts from turns -------------------------------------------------------------------------------------------------
 
 
-PATTERN: Final = "pattern"
+CURATOR: Final = "pattern"
+"""The name of the curator in settings and stored facts: it was a set of patterns when the name was chosen."""
+
 FACTS: Final = SOURCE
 _MOST_WORDS, _MOST_REST = 50, 3
 """So long may be what states nothing by itself and is still held against what is known, and so much of it is."""
@@ -108,9 +110,9 @@ class ExtractedFacts:
 async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> ExtractedFacts:
     """Extract the facts that turns state, with every configured method."""
     scope, turns, metadata = asked.scope, asked.turns, asked.metadata
-    wanted = runtime.policy.curation.strategies or ((FACTS,) if runtime.llm is not None else (PATTERN,))
+    wanted = runtime.policy.curation.strategies or ((FACTS,) if runtime.llm is not None else (CURATOR,))
     if runtime.withheld_llm is not None:
-        wanted = (PATTERN,)
+        wanted = (CURATOR,)
     found = ExtractedFacts([])
     if FACTS in wanted:
         try:
@@ -126,8 +128,8 @@ async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> Extrac
             found = ExtractedFacts([], without=error)
         except MemstoneError as error:
             found = ExtractedFacts([], error)
-    if PATTERN in wanted or found.without is not None:
-        found.facts = _merge_facts(found.facts, await _by_rules(runtime, scope, turns, metadata, found), turns)
+    if CURATOR in wanted or found.without is not None:
+        found.facts = _merge_facts(found.facts, await _by_curator(runtime, scope, turns, metadata, found), turns)
     most = runtime.policy.curation.call_facts
     if len(found.facts) > most:
         found.left.append(
@@ -139,23 +141,23 @@ async def extract_facts(runtime: Runtime, asked: ConversationQuestion) -> Extrac
     return found
 
 
-def _merge_facts(by_model: Sequence[Fact], by_rules: Sequence[Fact], turns: Sequence[Turn]) -> list[Fact]:
+def _merge_facts(by_model: Sequence[Fact], by_curator: Sequence[Fact], turns: Sequence[Turn]) -> list[Fact]:
     """Merge the facts of both methods turn by turn, without duplicates.
 
     The model's come first: it has understood more of the talk.
     """
     if not by_model:
-        return list(by_rules)
+        return list(by_curator)
     known = {fact.draft.dedupe for fact in by_model}
-    both = [*by_model, *(fact for fact in by_rules if fact.draft.dedupe not in known)]
+    both = [*by_model, *(fact for fact in by_curator if fact.draft.dedupe not in known)]
     place = {id(turn): at for at, turn in enumerate(turns)}
     return sorted(both, key=lambda fact: place[id(fact.turn)])
 
 
-async def _by_rules(
+async def _by_curator(
     runtime: Runtime, scope: Scope, turns: Sequence[Turn], metadata: dict[str, Any], into: ExtractedFacts
 ) -> list[Fact]:
-    """Read turns one by one, off the event loop; texts that were too long are reported."""
+    """Read turns one by one with the curator, off the event loop; texts that were too long are reported."""
     found, cut = list[Fact](), list[str]()
     rooms = _chars_per_turn(runtime, turns)
     for at, (turn, speaker) in enumerate(zip(turns, _iter_speakers(turns), strict=True)):
@@ -263,7 +265,7 @@ def _build_fact(
     category = sorted_into(text, candidate.category, runtime.policy.curation.categories)
     stamped = {**assistant_metadata(runtime, candidate, turn), **metadata}
     draft = build_draft(runtime, scope, turn, candidate, text, category, stamped)
-    draft.source = PATTERN
+    draft.source = CURATOR
     own = runtime.policy.curation.own.slots
     return Fact(candidate, turn, draft, own=own, who=who)
 

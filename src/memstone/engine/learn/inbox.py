@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from memstone.core.checks.filters import parse_filters
-from memstone.engine.learn.converse import COMPARED_WITH, ConverseConversation
+from memstone.engine.learn.converse import COMPARED_WITH, ConversationToLearn
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import Details, Draft, verbatim_draft
 from memstone.engine.store.turns import Turn, taken_from, turn_of
@@ -28,7 +28,7 @@ def is_session(signal: Signal) -> bool:
     return bool(signal.data.get(QUEUED) or signal.data.get("ingested"))
 
 
-def conversation_of(signals: Sequence[Signal]) -> ConverseConversation:
+def conversation_of(signals: Sequence[Signal]) -> ConversationToLearn:
     """Return signals of one session as the conversation they were; they agree in how to learn from it."""
     first, data = signals[0], signals[0].data
     turns = [turn for signal in signals for turn in _turns_from_signal(signal)]
@@ -36,7 +36,7 @@ def conversation_of(signals: Sequence[Signal]) -> ConverseConversation:
         turn.draft.item = at
     keep_turns, project = data.get("keep_turns", True), project_of(first)
     scopes = (data["metadata"], data["prompt"], data["dated"], data.get("expires_at"), keep_turns, project)
-    return ConverseConversation(first.scope, turns, *scopes, compared_with=parse_filters(data.get(COMPARED_WITH)))
+    return ConversationToLearn(first.scope, turns, *scopes, compared_with=parse_filters(data.get(COMPARED_WITH)))
 
 
 def _turns_from_signal(signal: Signal) -> list[Turn]:

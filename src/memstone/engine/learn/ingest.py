@@ -19,7 +19,7 @@ from memstone.core.talk.messages import STORED_ROLES
 from memstone.core.talk.transcript import TranscriptMessage, read_transcript
 from memstone.engine.access.admission import drop_paused_turns, not_stored
 from memstone.engine.access.quotas import check_quotas
-from memstone.engine.learn.converse import ConverseConversation, LearnResult
+from memstone.engine.learn.converse import ConversationToLearn, LearnResult
 from memstone.engine.learn.lessons import Lesson, lessons_of
 from memstone.engine.learn.queue import due_at, wake_worker
 from memstone.engine.policy import scope_named
@@ -274,7 +274,7 @@ def _format_answer(ingest_run: IngestRun) -> IngestResult:
 # --- what a session leaves beside its memory --------------------------------------------------------------------------
 
 
-def describe_run(conversation: ConverseConversation) -> dict[str, Any]:
+def describe_run(conversation: ConversationToLearn) -> dict[str, Any]:
     """Return what a run was about."""
     return {
         "event": "memory_decision",
@@ -283,7 +283,7 @@ def describe_run(conversation: ConverseConversation) -> dict[str, Any]:
     }
 
 
-def describe_decisions(conversation: ConverseConversation, learned: LearnResult) -> dict[str, Any]:
+def describe_decisions(conversation: ConversationToLearn, learned: LearnResult) -> dict[str, Any]:
     """Return what was decided about each fact, for the log."""
     return {**describe_run(conversation), **describe_outcomes(learned.outcomes)}
 
@@ -303,7 +303,7 @@ def describe_outcomes(outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 
 async def feed_project(
-    tx: Tx, language: Language, conversation: ConverseConversation, made: Mapping[str, Any], now: Instant
+    tx: Tx, language: Language, conversation: ConversationToLearn, made: Mapping[str, Any], now: Instant
 ) -> None:
     """Let the project in which a session was held see its episode, and the facts that it mentions."""
     if conversation.project is None or not made.get("episode_id"):

@@ -8,7 +8,7 @@ from memstone.core.checks.arguments import checked_expiry
 from memstone.core.checks.filters import split_scope
 from memstone.core.talk.messages import read_messages, stored_messages
 from memstone.engine.add_request import AddRequest, request_metadata, request_scope
-from memstone.engine.learn.converse import ConverseConversation
+from memstone.engine.learn.converse import ConversationToLearn
 from memstone.engine.learn.extract import FACTS
 from memstone.engine.learn.queue import is_inline
 from memstone.engine.request_scope import rename_filter_users
@@ -21,8 +21,8 @@ from memstone.model.message import Message
 from memstone.model.query import Where
 
 
-def read_conversation(runtime: Runtime, request: AddRequest) -> tuple[ConverseConversation, list[str]]:
-    """Check a request and cut it into turns; raises before anything is written. Returns what to warn of, too."""
+def prepare_conversation(runtime: Runtime, request: AddRequest) -> tuple[ConversationToLearn, list[str]]:
+    """Check a request and cut it into turns; raise before anything is written. Return warnings, too."""
     compared_with = _check_learning(runtime, request)
     (scope, project), now = request_scope(runtime, request), runtime.now()
     metadata, warnings = request_metadata(runtime, request)
@@ -32,7 +32,7 @@ def read_conversation(runtime: Runtime, request: AddRequest) -> tuple[ConverseCo
     clean = _read_clean_messages(runtime, request, warnings)
     turns = turns_of(scope, clean.messages, occurred_at, dated=dated, expires_at=expires_at, metadata=metadata)
     keep_turns = runtime.policy.curation.keep_turns if request.keep_turns is None else request.keep_turns
-    conversation = ConverseConversation(
+    conversation = ConversationToLearn(
         scope, turns, metadata, request.prompt or "", dated, expires_at, keep_turns, project
     )
     conversation.compared_with = compared_with

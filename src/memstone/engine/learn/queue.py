@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from memstone.engine.access.admission import why_idle
 from memstone.engine.learn.commit import CommitPlan, apply_plan
-from memstone.engine.learn.converse import ConverseConversation, signal_of
+from memstone.engine.learn.converse import ConversationToLearn, signal_of
 from memstone.engine.learn.inbox import QUEUED
 from memstone.engine.runtime import Runtime
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
@@ -43,9 +43,7 @@ def due_at(runtime: Runtime, now: Instant, *, silence: bool = True) -> Instant |
     return to_instant(datetime_from_instant(now) + timedelta(seconds=formation.debounce_seconds))
 
 
-async def queue_conversation(
-    runtime: Runtime, conversation: ConverseConversation, warnings: Sequence[str]
-) -> AddResult:
+async def queue_conversation(runtime: Runtime, conversation: ConversationToLearn, warnings: Sequence[str]) -> AddResult:
     """Queue a conversation, and wake a worker."""
     counters, now = runtime.worker_state.counters, runtime.now()
     if not conversation.turns:
@@ -73,7 +71,7 @@ def wake_worker(runtime: Runtime) -> None:
     runtime.worker_state.bell(runtime.io).ring()
 
 
-async def _store_and_queue(tx: Tx, *, runtime: Runtime, conversation: ConverseConversation, now: Instant) -> int:
+async def _store_and_queue(tx: Tx, *, runtime: Runtime, conversation: ConversationToLearn, now: Instant) -> int:
     """Store turns and one signal; return how many turns are new.
 
     The vectors of the turns are made when memory is formed of them.

@@ -242,7 +242,7 @@ async def understand_query(runtime: Runtime, wanted: ChannelQuery) -> ParsedQues
 
 
 async def fetch_vectors(runtime: Runtime, scope: Scope, query: str) -> Runtime:
-    """Return the parts with the vectors of a query, so that its search waits for no model."""
+    """Return the runtime with the vectors of a query, so that its search waits for no model."""
     speaker_question = runtime.language.names.rephrase_as_speaker(query, await _read_speakers(runtime, scope))
     return replace(runtime, embedding=await runtime.embedding.fetch(_query_texts(query, speaker_question)))
 

@@ -59,8 +59,11 @@ def is_idle(outcomes: Sequence[Outcome]) -> bool:
     return all(outcome.event == KNOWN for outcome in outcomes)
 
 
-async def note_known(runtime: Runtime, outcomes: Sequence[Outcome], now: Instant) -> None:
-    """Count what a call has said that stored nothing."""
+async def count_if_all_known(runtime: Runtime, outcomes: Sequence[Outcome], now: Instant) -> None:
+    """Count what a call said, if all of it was known and nothing was stored; else do nothing.
+
+    What is known beside something new is counted with that, in its transaction.
+    """
     if not outcomes or not is_idle(outcomes):
         return
     for outcome in outcomes:
