@@ -17,7 +17,7 @@ from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.judge import asked_of, told_of
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import SearchRequest, validate_search
+from memstone.engine.search_request import SearchRequest, build_search
 from memstone.language.en.relevance import PROBES
 from memstone.model.scope import Scope
 
@@ -111,7 +111,7 @@ class _View:
 
     def _hits(self, text: str) -> list[Hit]:
         return drive(
-            find_hits(self.parts, validate_search(self.parts, SearchRequest(text, user_id="u", limit=2 * DEPTH)))
+            find_hits(self.parts, build_search(self.parts, SearchRequest(text, user_id="u", limit=2 * DEPTH)))
         ).found
 
     def _row(self, text: str, hits: list[Hit], answers: Sequence[str], kind: str, author: str) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from memstone.drive import drive
 from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.judge import judge_relevance
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import SearchRequest, validate_search
+from memstone.engine.search_request import SearchRequest, build_search
 
 RATES: Final = (0.01, RATE, 0.1, 0.2)
 """Which share of unrelated questions may be shown something; the second is what the engine takes by default."""
@@ -67,7 +67,7 @@ def store(memory: Memory, rows: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 def ask_question(runtime: Runtime, question: str, names: dict[str, str]) -> SearchOutcome:
     """Ask, and leave out what has nothing to do with the question."""
-    wanted = validate_search(runtime, SearchRequest(question, user_id=USER, limit=LIMIT))
+    wanted = build_search(runtime, SearchRequest(question, user_id=USER, limit=LIMIT))
     hits = drive(find_hits(runtime, wanted)).found
     stored = {rate: drive(judge_relevance(runtime, wanted.scope, question, hits, rate)).relevant for rate in RATES}
     return SearchOutcome(_ids(hits, names), {rate: _ids(some, names) for rate, some in stored.items()})

@@ -65,7 +65,7 @@ _CONTEXT: Final = Seam("memstone.engine.store.write", "said_before", _nothing_be
 INGREDIENTS: Final[dict[str, tuple[Seam, ...]]] = {
     "words (text channel)": (Seam("memstone.engine.recall.hits", "fuse_channels", _text_left_out),),
     "meaning (vector of the whole text)": (Seam("memstone.engine.recall.hits", "fuse_channels", _meaning_left_out),),
-    "word-by-word comparison": (Seam("memstone.engine.recall.hits", "word_by_word", _as_ranked),),
+    "word-by-word comparison": (Seam("memstone.engine.recall.hits", "compare_words", _as_ranked),),
     "neighbours' words in the text channel": (_NEIGHBOURS_WORDS,),
     "neighbours in the word-by-word comparison": (_NEIGHBOURS_ALIKE,),
     "vectors in the light of the turn before": (_CONTEXT,),

@@ -11,8 +11,8 @@ import pytest
 
 from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.receipts import get_receipt
-from memstone.engine.recall.surface import SurfacedMemories, read_material
-from memstone.engine.search_request import SearchRequest, validate_search
+from memstone.engine.recall.surface import MaterialRequest, read_material
+from memstone.engine.search_request import SearchRequest, build_search
 from memstone.errors import EmbeddingError, InvalidInput, ScopeError
 from memstone.model.memory import Kind, Layer
 from memstone.model.policy import Recall
@@ -197,13 +197,9 @@ async def test_what_ended_while_a_search_was_at_work_is_not_shown(face: Face, op
     memory_id = await face.remember("I live in Lisbon")
     await face.remember("I live near the river")
     runtime = await parts_of(face)
-    hits = (
-        await find_hits(runtime, validate_search(runtime, SearchRequest("Where do I live?", user_id="alice")))
-    ).found
+    hits = (await find_hits(runtime, build_search(runtime, SearchRequest("Where do I live?", user_id="alice")))).found
     await face.delete(memory_id)
-    wanted = SurfacedMemories(
-        Scope(runtime.tenant_id, "alice"), hits, (), runtime.now(), runtime.zone, language=ENGLISH
-    )
+    wanted = MaterialRequest(Scope(runtime.tenant_id, "alice"), hits, (), runtime.now(), runtime.zone, language=ENGLISH)
     found = await runtime.ledger.read(lambda tx: read_material(tx, wanted, runtime.blocks))
     assert [item.text for item in found.items] == ["I live near the river"]
     assert [(one.id, one.reason) for one in found.dropped] == [(memory_id, "no longer visible")]

@@ -18,7 +18,7 @@ from memstone.engine.recall import calibrate
 from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.judge import Relevance, judge_relevance
 from memstone.engine.recall.ranking import Hit
-from memstone.engine.search_request import SearchRequest, validate_search
+from memstone.engine.search_request import SearchRequest, build_search
 from memstone.errors import InvalidInput
 from memstone.language.en.relevance import PROBES
 from memstone.model.scope import Scope
@@ -35,7 +35,7 @@ def lines(name: str) -> list[dict[str, Any]]:
 
 def looked_up(memory: Memory, question: str, user: str = "u") -> tuple[Scope, list[Hit]]:
     runtime = memory.engine.runtime
-    wanted = validate_search(runtime, SearchRequest(query=question, user_id=user, limit=10))
+    wanted = build_search(runtime, SearchRequest(query=question, user_id=user, limit=10))
     return wanted.scope, drive(find_hits(runtime, wanted)).found
 
 
@@ -186,7 +186,7 @@ def test_a_question_about_what_somebody_said_is_judged_by_comparing(local: Memor
 def test_what_stands_farther_down_stays_when_it_is_as_near(local: Memory) -> None:
     filled(local, 40)
     runtime = local.engine.runtime
-    wanted = validate_search(
+    wanted = build_search(
         runtime, SearchRequest(query="Where is the spare pole of my blue tent?", user_id="u", limit=40)
     )
     hits = drive(find_hits(runtime, wanted)).found
@@ -367,7 +367,7 @@ def test_hits_that_were_not_chosen_by_what_they_say_are_not_judged() -> None:
     with Memory(HASH) as memory:
         filled(memory, 5)
         runtime = memory.engine.runtime
-        wanted = validate_search(runtime, SearchRequest(query="anything", user_id="u", strategy="recent"))
+        wanted = build_search(runtime, SearchRequest(query="anything", user_id="u", strategy="recent"))
         hits = drive(find_hits(runtime, wanted)).found
         found = drive(judge_relevance(runtime, wanted.scope, "anything", hits))
         assert hits

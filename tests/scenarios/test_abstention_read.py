@@ -14,7 +14,7 @@ from memstone.drive import drive
 from memstone.engine.recall import judge
 from memstone.engine.recall.hits import find_hits
 from memstone.engine.recall.judge import Relevance, judge_relevance
-from memstone.engine.search_request import SearchRequest, validate_search
+from memstone.engine.search_request import SearchRequest, build_search
 from memstone.errors import EmbeddingError
 
 LIFE: Final = (
@@ -37,7 +37,7 @@ def memory() -> Iterator[Memory]:
 
 def judged(memory: Memory, question: str) -> Relevance:
     runtime = memory.engine.runtime
-    wanted = validate_search(runtime, SearchRequest(query=question, user_id="u", limit=10))
+    wanted = build_search(runtime, SearchRequest(query=question, user_id="u", limit=10))
     return drive(judge_relevance(runtime, wanted.scope, question, drive(find_hits(runtime, wanted)).found))
 
 
@@ -60,7 +60,7 @@ def test_what_was_compared_word_by_word_is_judged_alike_without_reading_it_again
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runtime, question, asked = memory.engine.runtime, OPEN[0], list[set[int]]()
-    hits = drive(find_hits(runtime, validate_search(runtime, SearchRequest(query=question, user_id="u", limit=10))))
+    hits = drive(find_hits(runtime, build_search(runtime, SearchRequest(query=question, user_id="u", limit=10))))
     scope, own = runtime.scope({"user_id": "u"}), VectorsTable.words_of
 
     async def counted(self: VectorsTable, tenant: str, signature: str, seqs: Iterable[int]) -> Any:

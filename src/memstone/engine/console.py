@@ -22,8 +22,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.receipts import ids_of_left_out, list_dropped
 from memstone.engine.request_scope import ContextRequest, admit_filters, rename_filter_users, scope_or_everybody
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import SearchRequest, checked_layers, checked_limit
-from memstone.engine.search_request import validate_search as checked_search
+from memstone.engine.search_request import SearchRequest, build_search, checked_layers, checked_limit
 from memstone.engine.store.turns import map_json_texts
 from memstone.errors import InvalidInput
 from memstone.language.text.tokens import document_terms, query_terms
@@ -151,7 +150,7 @@ async def _by_search(runtime: Runtime, asked: _ConsoleQuery) -> list[tuple[Found
     who = asked.scope
     request = SearchRequest(asked.q or "", who.user_id or None, who.agent_id or None, who.run_id or None, asked.limit)
     request.layers, request.scope = asked.layers, None if who.run_id else "owner"
-    wanted = replace(checked_search(runtime, request), where=asked.where(statuses), extra=asked.extra)
+    wanted = replace(build_search(runtime, request), where=asked.where(statuses), extra=asked.extra)
     hits = await find_hits(runtime, replace(wanted, breadth="owner", filtered=asked.extra is not None))
     return [
         (found, round(scored.score, 6), explain_hit(asked.q or "", (found, scored))) for found, scored in hits.found

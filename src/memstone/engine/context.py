@@ -16,15 +16,15 @@ from memstone.core.prompt.fence import Fence
 from memstone.core.prompt.inject import text_at
 from memstone.core.prompt.planner import BlockPlan, plan_block, profile_tokens
 from memstone.engine.access.admission import not_shown
-from memstone.engine.recall.block_hits import find_block_hits
-from memstone.engine.recall.block_key import block_expiry, cache_key
+from memstone.engine.recall.block_hits import fill_block_hits
+from memstone.engine.recall.block_key import block_expiry, read_block_key
 from memstone.engine.recall.context_query import ContextQuery, validate_context
 from memstone.engine.recall.fence import fence_of
 from memstone.engine.recall.gate import GATED, decide_gate
 from memstone.engine.recall.profile import IDENTITY_TOKENS
-from memstone.engine.recall.receipts import BlockRecord, build_pack, record_account
-from memstone.engine.recall.retrieve import fetch_vectors
-from memstone.engine.recall.surface import Material, SurfacedMemories, day_of, read_material
+from memstone.engine.recall.receipts import BlockRecord, build_pack, store_receipt
+from memstone.engine.recall.retrieve import bind_query_vectors
+from memstone.engine.recall.surface import Material, MaterialRequest, day_of, read_material
 from memstone.engine.request_scope import ContextRequest
 from memstone.engine.runtime import Runtime
 from memstone.language.text.tokens import query_terms
@@ -35,8 +35,8 @@ from memstone.trace import log_event
 
 async def build_context(runtime: Runtime, request: ContextRequest) -> ContextPack:
     """Return what to put into a prompt for a query, within a budget; empty if memory does not help."""
-    pack, account = await build_context_pack(runtime, request)
-    return pack if account is None else cache_block(account, await record_account(account))
+    pack, record = await build_context_pack(runtime, request)
+    return pack if record is None else cache_block(record, await store_receipt(record))
 
 
 async def build_context_pack(runtime: Runtime, request: ContextRequest) -> tuple[ContextPack, BlockRecord | None]:
@@ -44,7 +44,7 @@ async def build_context_pack(runtime: Runtime, request: ContextRequest) -> tuple
     asked = validate_context(runtime, request)
     if reason := _reason_for_nothing(runtime, asked):
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
-    ready = await _embed_query(runtime, asked)
+    ready = await _bind_vectors_if_remote(runtime, asked)
     look = partial(_look_up_block, ready, asked)
     key, known = await (look() if asked.mode is GateMode.LLM else ready.together(look))
     if isinstance(known, ContextPack):
@@ -75,17 +75,17 @@ def _reason_for_nothing(runtime: Runtime, asked: ContextQuery) -> str:
     return not_shown(runtime) or ("" if asked.budget else "the budget is 0")
 
 
-def cache_block(account: BlockRecord, context_pack: ContextPack) -> ContextPack:
+def cache_block(record: BlockRecord, context_pack: ContextPack) -> ContextPack:
     """Return the pack, and cache it for the same question unless it is degraded."""
-    runtime, asked = account.runtime, account.asked
-    if account.key is not None and not context_pack.degraded:  # what is mended should show at once
+    runtime, asked = record.runtime, record.asked
+    if record.key is not None and not context_pack.degraded:  # what is mended should show at once
         runtime.blocks.put(
-            account.key, context_pack, asked.now, block_expiry(runtime, asked, account.found, account.planned)
+            record.key, context_pack, asked.now, block_expiry(runtime, asked, record.found, record.planned)
         )
     return context_pack
 
 
-async def _embed_query(runtime: Runtime, asked: ContextQuery) -> Runtime:
+async def _bind_vectors_if_remote(runtime: Runtime, asked: ContextQuery) -> Runtime:
     """Return the runtime with the vector of the query, if a remote embedder is all they wait for.
 
     The rest is then one unit in this process. Step by step, many chats at once would be served in turns, and all of
@@ -98,14 +98,14 @@ async def _embed_query(runtime: Runtime, asked: ContextQuery) -> Runtime:
     if await runtime.io.compute(partial(runtime.language.facts.tells_nothing, asked.query)):
         return runtime
     with asked.limit_embedding(runtime.policy.retrieval.embed_seconds):
-        return await fetch_vectors(runtime, asked.scope, asked.query)
+        return await bind_query_vectors(runtime, asked.scope, asked.query)
 
 
 async def _look_up_block(
     runtime: Runtime, asked: ContextQuery
 ) -> tuple[tuple[object, ...] | None, ContextPack | tuple[Material, BlockPlan]]:
     """Return the cache key of a block, and the cached block or the data to build it."""
-    key = await cache_key(runtime, asked)
+    key = await read_block_key(runtime, asked)
     context_pack = runtime.blocks.get(key, asked.now) if key is not None else None
     if context_pack is not None:
         return key, context_pack
@@ -118,14 +118,14 @@ async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material
     """Return the block for a checked request and its candidates, without writing anything."""
     asked.gate = await decide_gate(runtime, asked)
     asked.lap("gate")
-    await find_block_hits(runtime, asked)
+    await fill_block_hits(runtime, asked)
     asked.lap("relevance")
     known = (
         runtime.blocks.find_in_scope("identity", (asked.scope, runtime.bounds), asked.stamps[0])
         if asked.stamps
         else None
     )
-    wanted = SurfacedMemories(
+    wanted = MaterialRequest(
         asked.scope,
         asked.hits,
         query_terms(asked.query),
@@ -133,14 +133,14 @@ async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material
         runtime.zone,
         asked.as_of,
         identity=asked.gate.route is Route.IDENTITY,
-        nobody=known is not None,
-        checked=runtime.alone,
+        identity_is_empty=known is not None,
+        hits_are_fresh=runtime.alone,
         profile_tokens=_profile_tokens(runtime, asked),
         in_session=asked.breadth == "session",
-        state=(runtime.bounds, asked.stamps[0]) if asked.stamps else None,
+        store_state=(runtime.bounds, asked.stamps[0]) if asked.stamps else None,
         identity_tokens=IDENTITY_TOKENS if asked.mode in GATED else 0,
         bounds=runtime.bounds,
-        recall=asked.gate.route is Route.RECALL or asked.gate.reason == ASKS_HOW_IT_WENT,
+        shown_unasked=asked.gate.route is Route.RECALL or asked.gate.reason == ASKS_HOW_IT_WENT,
         farther=asked.farther,
         due=runtime.language.gate.asks_what_is_due(asked.query),
         language=runtime.language,
@@ -151,12 +151,12 @@ async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material
 
 
 async def _read_and_plan(
-    runtime: Runtime, asked: ContextQuery, wanted: SurfacedMemories, fence: Fence
+    runtime: Runtime, asked: ContextQuery, wanted: MaterialRequest, fence: Fence
 ) -> tuple[Material, BlockPlan]:
     """Read the candidates and plan the block, one at a time in this process."""
     async with runtime.io.turn() if runtime.at_hand else nullcontext():
         found = await runtime.ledger.read(partial(read_material, wanted=wanted, cache=runtime.blocks))
-        if asked.stamps and found.nobody:
+        if asked.stamps and found.identity_is_empty:
             runtime.blocks.learn("identity", (asked.scope, runtime.bounds), asked.stamps[0], frozenset())
         if found.due and asked.gate.route is Route.NONE:
             asked.gate = GateDecision(Route.EPISODE, "something is due")

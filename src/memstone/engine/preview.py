@@ -19,7 +19,7 @@ from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.retrieve import STORE
 from memstone.engine.request_scope import ContextRequest
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import SearchRequest, validate_search
+from memstone.engine.search_request import SearchRequest, build_search
 from memstone.errors import InvalidInput
 from memstone.language.text.normal import TokenCounter
 from memstone.model.query import ScoreParts
@@ -51,7 +51,7 @@ async def retrieve_preview(parts: Runtime, request: PreviewRequest) -> SearchPre
     runtime = await policy_for(parts, request.search)
     configured = runtime.policy.retrieval.token_budget
     most = min(configured, MOST_TOKENS) if amount is None or not configured else amount
-    wanted = validate_search(runtime, request.search)
+    wanted = build_search(runtime, request.search)
     hits = await find_hits(runtime, wanted)
     alike = [hit for hit in hits.found if _is_alike(hit)]
     named = {name: getattr(request.search, name) for name in ("user_id", "agent_id", "run_id")}

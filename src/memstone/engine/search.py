@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from memstone.engine import results as shape
 from memstone.engine.recall.hits import find_hits
-from memstone.engine.recall.provenance import trace_sources, with_spare
+from memstone.engine.recall.provenance import trace_sources, widen_for_turns
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import Search, SearchRequest, validate_search
-from memstone.engine.store.deleted_spans import hits_retold
+from memstone.engine.search_request import Search, SearchRequest, build_search
+from memstone.engine.store.deleted_spans import hide_deleted_in_hits
 from memstone.engine.store.holders import read_owners
 from memstone.model.memory import DIRECT, FoundMemory, Layer
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 async def search_memories(runtime: Runtime, request: SearchRequest) -> SearchResults:
     """Return the memories that match a query, best first."""
-    wanted = validate_search(runtime, request)
+    wanted = build_search(runtime, request)
     return await runtime.together(lambda: _answer_search(runtime, wanted))
 
 
 async def _answer_search(runtime: Runtime, wanted: Search) -> SearchResults:
-    hits = await find_hits(runtime, with_spare(wanted))
+    hits = await find_hits(runtime, widen_for_turns(wanted))
     if any(found.record.layer == Layer.EPISODE for found, _ in hits.found):
-        hits.found = await runtime.ledger.read(partial(hits_retold, hits=hits.found))
+        hits.found = await runtime.ledger.read(partial(hide_deleted_in_hits, hits=hits.found))
     visible = await trace_sources(runtime, wanted, hits.found)
     owners = await _hit_owners(runtime, wanted, [found for (found, _), _ in visible])
     results: list[SearchHit] = [{**shape.format_hit(*hit, explain=wanted.explain), **more} for hit, more in visible]

@@ -1,4 +1,4 @@
-"""Check the arguments of ``search`` before anything is read."""
+"""Build a checked search from the arguments of ``search``, before anything is read."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class Search:
     """Whether the nearest are compared word by word, although no word is looked for."""
 
 
-def validate_search(runtime: Runtime, request: SearchRequest) -> Search:
-    """Check a request before anything is asked."""
+def build_search(runtime: Runtime, request: SearchRequest) -> Search:
+    """Return the search for a request; raise ``InvalidInput`` before anything is read."""
     inside, extra = split_scope(request.filters)
     values = {"user_id": request.user_id, "agent_id": request.agent_id, "run_id": request.run_id}
     own, project = scope_in(runtime, values, inside, request.project_id, extra, reading=True)
@@ -105,10 +105,10 @@ def validate_search(runtime: Runtime, request: SearchRequest) -> Search:
     )
 
 
-async def for_others(runtime: Runtime, wanted: Search) -> list[Search]:
-    """Return the same search among what is known in the project, and among what is everybody's."""
+async def project_and_shared_searches(runtime: Runtime, wanted: Search) -> list[Search]:
+    """Return the same search in the project, and among what is shared with everybody."""
     project = _narrow_to_scope(runtime, wanted, wanted.project) if wanted.project is not None else None
-    return [one for one in (project, await for_everybody(runtime, wanted)) if one is not None]
+    return [one for one in (project, await shared_search(runtime, wanted)) if one is not None]
 
 
 def _narrow_to_scope(runtime: Runtime, wanted: Search, scope: Scope) -> Search:
@@ -116,8 +116,8 @@ def _narrow_to_scope(runtime: Runtime, wanted: Search, scope: Scope) -> Search:
     return replace(wanted, scope=scope, where=where)
 
 
-async def for_everybody(runtime: Runtime, wanted: Search) -> Search | None:
-    """Return the same search among what is everybody's: if it is asked for, or the user has few facts of their own."""
+async def shared_search(runtime: Runtime, wanted: Search) -> Search | None:
+    """Return the same search among shared memories, if asked for or the user has few facts of their own."""
     if wanted.scope.user_id in {"", EVERYBODY}:
         return None
     if not await _looks_further(runtime, wanted):
@@ -129,14 +129,14 @@ async def _looks_further(runtime: Runtime, wanted: Search) -> bool:
     if wanted.breadth == "global":
         return True
     least = runtime.policy.recall.bootstrap_min if wanted.breadth is None and wanted.as_of is None else 0
-    if least < 1 or not await runtime.ledger.peek(lambda tx: _is_there(tx, runtime)):
+    if least < 1 or not await runtime.ledger.peek(lambda tx: _has_shared_memories(tx, runtime)):
         return False
     own = replace(wanted.scope, agent_id="", run_id="")
     facts = where_visible(own, runtime.now())
     return len(await runtime.ledger.read(lambda tx: tx.memories.find(facts, limit=least))) < least
 
 
-async def _is_there(tx: Any, runtime: Runtime) -> bool:
+async def _has_shared_memories(tx: Any, runtime: Runtime) -> bool:
     return bool(await tx.vectors.stamp(runtime.tenant_id, EVERYBODY))
 
 

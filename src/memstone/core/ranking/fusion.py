@@ -41,20 +41,20 @@ class FusionWeights:
     assistant: float = 0.0
     coverage: float = 0.0
     neighbours: bool = True
-    even: float = HALF
+    half_score_at: float = HALF
     """Where a score becomes one half, after a comparison word by word; measured with the built-in model."""
 
 
-PEOPLE: Final = FusionWeights(even=0.74)
+PEOPLE: Final = FusionWeights(half_score_at=0.74)
 """Several people who speak by name: chosen on their conversations (docs/quality.md)."""
 
 PERSON: Final = FusionWeights(
-    keyword=0.0, coverage=0.1, asking=2.0, words=0.8, entity=0.1, assistant=0.7, neighbours=False, even=0.57
+    keyword=0.0, coverage=0.1, asking=2.0, words=0.8, entity=0.1, assistant=0.7, neighbours=False, half_score_at=0.57
 )
 """One person and an assistant: what the person said is near to what they ask for, an answer is not news, and what only
 asks answers nothing: with this weight it stays below one half."""
 
-PERSON_BY_MEANING: Final = replace(PERSON, coverage=1.0, even=HALF)
+PERSON_BY_MEANING: Final = replace(PERSON, coverage=1.0, half_score_at=HALF)
 """The same where the model tells no words: then the words that both share are all there is beside meaning."""
 
 _PARTS: Final = tuple(one.name for one in fields(ScoreParts))
@@ -224,9 +224,9 @@ def _compute_scores(totals: Any, reach: float, *, mixed: bool) -> Any:
     return np.sqrt(share) if mixed else share
 
 
-def calibrate_score(score: float, even: float) -> float:
-    """Move a score so that ``even`` becomes one half; 0 and 1 stay, and so does every order."""
-    return score if even == HALF else score ** (log(HALF) / log(even))
+def calibrate_score(score: float, half_score_at: float) -> float:
+    """Move a score so that ``half_score_at`` becomes one half; 0 and 1 stay, and so does every order."""
+    return score if half_score_at == HALF else score ** (log(HALF) / log(half_score_at))
 
 
 def _filter_by_cosine(near: Collection[int], cosines: Numbers, least: float | None) -> Any:

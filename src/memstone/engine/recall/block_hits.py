@@ -11,14 +11,13 @@ from memstone.core.prompt.planner import limits_for_budget
 from memstone.engine.recall.context_query import ContextQuery
 from memstone.engine.recall.hits import find_hits, hydrate_hits
 from memstone.engine.recall.judge import LOOKED_AT, judge_relevance
-from memstone.engine.recall.message_recall import find_recalled
+from memstone.engine.recall.message_recall import fill_recalled_hits
 from memstone.engine.recall.outcome import find_outcome
 from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period, within_period
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import pair_answers
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import SearchRequest
-from memstone.engine.search_request import validate_search as checked_search
+from memstone.engine.search_request import SearchRequest, build_search
 from memstone.engine.store.holders import PREFIX
 from memstone.language.text.questions import Person, person_of
 from memstone.model.context_gate import ASKS_HOW_IT_WENT, DEPENDS_ON_WHO_ASKS, GateMode, Route
@@ -44,13 +43,13 @@ LAYERS: Final[dict[Route, tuple[str, ...]]] = {
 }
 
 
-async def find_block_hits(runtime: Runtime, asked: ContextQuery) -> None:
-    """Search the layers of a route."""
+async def fill_block_hits(runtime: Runtime, asked: ContextQuery) -> None:
+    """Search the layers of a route; put what is found, left out and degraded into ``asked``."""
     layers = LAYERS[asked.gate.route]
     if not layers:
         return
     if asked.gate.route is Route.RECALL:
-        await find_recalled(runtime, asked, layers)
+        await fill_recalled_hits(runtime, asked, layers)
         return
     if asked.gate.reason == ASKS_HOW_IT_WENT:
         asked.hits = await find_outcome(runtime, asked)
@@ -63,7 +62,7 @@ async def find_block_hits(runtime: Runtime, asked: ContextQuery) -> None:
         if period is not None:
             await _find_in(runtime, asked, request, period)
             return
-        judged, wanted = _is_judged(runtime, asked), checked_search(runtime, request)
+        judged, wanted = _is_judged(runtime, asked), build_search(runtime, request)
         hits = await find_hits(runtime, wanted, READ if judged else None)
     asked.hits, asked.degraded = hits.found, hits.degraded
     asked.lap("search")
@@ -116,8 +115,8 @@ async def _find_in(runtime: Runtime, asked: ContextQuery, request: SearchRequest
     """Search only the period that a question names."""
     younger = request.filters
     filters = And((younger, period.time_filter)) if isinstance(younger, Condition) else period.time_filter
-    hits = await find_hits(runtime, checked_search(runtime, replace(request, filters=filters, min_score=0.0)))
-    around = await find_hits(runtime, checked_search(runtime, request))
+    hits = await find_hits(runtime, build_search(runtime, replace(request, filters=filters, min_score=0.0)))
+    around = await find_hits(runtime, build_search(runtime, request))
     asked.hits, asked.degraded = within_period(period, hits.found, around.found), hits.degraded
     asked.hits = _own_words_first(runtime, asked, asked.hits)
     remaining = {scored.seq for _, scored in asked.hits}

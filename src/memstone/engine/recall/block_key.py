@@ -15,8 +15,11 @@ from memstone.model.scope import EVERYBODY
 from memstone.ports.read_cache import call_stamps
 
 
-async def cache_key(runtime: Runtime, asked: ContextQuery) -> tuple[object, ...] | None:
-    """Return what a block depends on; None without a user, because changes are counted by user."""
+async def read_block_key(runtime: Runtime, asked: ContextQuery) -> tuple[object, ...] | None:
+    """Return what a block depends on, and note the state of the store in ``asked.stamps``.
+
+    None without a user, because changes are counted by user.
+    """
     who = asked.scope
     if not who.user_id or asked.as_of is not None or runtime.policy.retrieval.cache_seconds <= 0:
         return None

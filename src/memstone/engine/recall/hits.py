@@ -13,16 +13,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from memstone.core.ranking.fusion import HALF, Ranking, by_ranks, calibrate_score, fuse_channels
-from memstone.engine.recall.ranking import Hit, apply_decay, diversify_hits, doubtful_last, looked_at_closely
+from memstone.engine.recall.ranking import Hit, apply_decay, demote_doubtful, diversify_hits, rerank_hits
 from memstone.engine.recall.retrieve import (
     Candidates,
     ParsedQuestion,
     SearchQuestion,
     build_question,
+    compare_words,
     find_candidates,
+    insert_connected,
     understand_query,
-    with_connected,
-    word_by_word,
 )
 from memstone.engine.recall.scans import (
     find_by_labels,
@@ -33,7 +33,7 @@ from memstone.engine.recall.scans import (
     find_past_hits,
 )
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import Search, for_others
+from memstone.engine.search_request import Search, project_and_shared_searches
 from memstone.model.memory import FoundMemory
 from memstone.model.query import Where
 from memstone.ports.ledger import Work
@@ -59,8 +59,8 @@ class Hits:
     level: float = 0.0
     """How near everything is to the question on average, where that is known."""
 
-    even: float = HALF
-    """Where scores become one half."""
+    half_score_at: float = HALF
+    """The score that is moved to one half."""
 
 
 class UnhydratedHit(NamedTuple):
@@ -88,13 +88,13 @@ async def find_hits(runtime: Runtime, wanted: Search, read: int | None = None) -
     With ``read`` only so many of the best need be read; of the others only ``seq`` may be known, until those that are
     worth it are ``hydrate_hits``.
     """
-    others = await for_others(runtime, wanted)
+    others = await project_and_shared_searches(runtime, wanted)
     own = await _find_own_hits(runtime, wanted, None if others or _is_read_again(runtime) else read)
-    even = own.even
+    half_score_at = own.half_score_at
     for further in others:
         own = _merge_hits(own, await _find_own_hits(runtime, further), wanted.limit)
     for _, scored in own.found:  # last, so that neither merging nor fading weighs them otherwise
-        scored.score = calibrate_score(scored.score, even)
+        scored.score = calibrate_score(scored.score, half_score_at)
     return own
 
 
@@ -135,18 +135,20 @@ async def _find_own_hits(runtime: Runtime, wanted: Search, read: int | None = No
     retrieve = partial(_retrieve_hits, runtime, wanted, known, read)
     question, found = await (runtime.io.together(retrieve) if runtime.at_hand else retrieve())
     with runtime.watch.step("search.rank"):
-        found, note = await looked_at_closely(runtime, wanted.query, found)
-        hits = doubtful_last(diversify_hits(runtime, apply_decay(runtime, found, runtime.now()), wanted.limit))
-    even = _even_score(runtime, wanted, question)
-    return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read, question.level, even)
+        found, note = await rerank_hits(runtime, wanted.query, found)
+        hits = demote_doubtful(diversify_hits(runtime, apply_decay(runtime, found, runtime.now()), wanted.limit))
+    half_score_at = _find_half_score(runtime, wanted, question)
+    return Hits(
+        hits, [*question.degraded, *([note] if note else [])], question.words_read, question.level, half_score_at
+    )
 
 
-def _even_score(runtime: Runtime, wanted: Search, question: SearchQuestion) -> float:
+def _find_half_score(runtime: Runtime, wanted: Search, question: SearchQuestion) -> float:
     """Return the share that becomes a score of one half, if it was measured for this model."""
     measured = wanted.strategy == "hybrid" and question.vectors and question.asked
     if not measured or runtime.reranker is not None or runtime.policy.recall.fusion == "rrf":
         return HALF
-    return question.weights.even
+    return question.weights.half_score_at
 
 
 async def _retrieve_hits(
@@ -155,10 +157,10 @@ async def _retrieve_hits(
     async with runtime.io.turn() if runtime.at_hand else nullcontext():
         with runtime.watch.step("search.retrieve"):
             question = await build_question(runtime, wanted, known)
-            return question, await _search_channels(runtime, _with_spare(runtime, wanted), question, read)
+            return question, await _search_channels(runtime, _widen_for_later_steps(runtime, wanted), question, read)
 
 
-def _with_spare(runtime: Runtime, wanted: Search) -> Search:
+def _widen_for_later_steps(runtime: Runtime, wanted: Search) -> Search:
     more = max(wanted.limit, _SPARE) if _is_read_again(runtime) else 0
     return replace(wanted, limit=wanted.limit + more) if more else wanted
 
@@ -172,8 +174,8 @@ async def _search_channels(runtime: Runtime, wanted: Search, question: SearchQue
         if not question.words and not question.vectors:  # nothing to ask by, or asking has just failed
             current = await find_containing_text(runtime, wanted) if wordless else []
             return current or ([] if wanted.min_score else await find_newest_memories(runtime, wanted))
-        ranked = await word_by_word(runtime, question, _rank_candidates(runtime, wanted, question, found), found)
-        ranked = with_connected(question, ranked)
+        ranked = await compare_words(runtime, question, _rank_candidates(runtime, wanted, question, found), found)
+        ranked = insert_connected(question, ranked)
         hits = await (
             _read_visible_hits(runtime, wanted, ranked)
             if read is None

@@ -12,8 +12,7 @@ from memstone.engine.recall.period import ANOTHER_TIME, Period, asked_period
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.recall.surface import FAR
 from memstone.engine.runtime import Runtime
-from memstone.engine.search_request import Search, SearchRequest
-from memstone.engine.search_request import validate_search as check_search
+from memstone.engine.search_request import Search, SearchRequest, build_search
 from memstone.engine.store.holders import PREFIX
 from memstone.language.text.calendars import remove_times
 from memstone.language.text.content import content_words, is_courtesy, share_of_words
@@ -81,8 +80,8 @@ _ANSWERED: Final = 0.15
 """So much nearer must something be that the assistant said, or that asks: most of it is about what was asked then."""
 
 
-async def find_recalled(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> None:
-    """Find memories that are close enough to a message; small talk recalls nothing.
+async def fill_recalled_hits(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> None:
+    """Put memories that are close enough to a message into ``asked``; small talk recalls nothing.
 
     Where there are no vectors, or the embedder does not answer in time, the words decide.
     """
@@ -133,7 +132,7 @@ async def _of_period(
     ):
         then = replace(_build_request(asked, layers, ""), filters=period.time_filter, limit=_OF_A_TIME)
         with asked.limit_embedding(runtime.policy.retrieval.embed_seconds):
-            found = (await find_hits(runtime, check_search(runtime, then))).found
+            found = (await find_hits(runtime, build_search(runtime, then))).found
     return found if found or period.is_certain else near
 
 
@@ -148,7 +147,7 @@ def _count_other_words(runtime: Runtime, query: str) -> int:
 async def _by_meaning(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
     # Of another language the model knows no words, only more or less what a whole text is about.
     english = runtime.language.reads_surely(asked.query)
-    wanted = replace(_build_search(runtime, asked, layers, "vector"), compares_words=english)
+    wanted = replace(_build_recall_search(runtime, asked, layers, "vector"), compares_words=english)
     with asked.limit_embedding(runtime.policy.retrieval.embed_seconds):
         hits = await find_hits(runtime, wanted, _READ)
     knows = english or runtime.embedding.name != BUILT_IN
@@ -183,7 +182,7 @@ async def _same_words(
     words = content_words(asked.query, QUERY_LIMIT)
     if all(map(str.isdigit, words)):  # a sum, or nothing at all
         return []
-    found = (await find_hits(runtime, _build_search(runtime, asked, layers, "text"))).found[:_LOOKED_AT]
+    found = (await find_hits(runtime, _build_recall_search(runtime, asked, layers, "text"))).found[:_LOOKED_AT]
     first = {scored.seq for _, scored in nearest}
     shares = ((share_of_words(words, hit[0].record.text), hit) for hit in found)
     best = [one for one in shares if one[0] >= _least_share(one[1], is_nearest=one[1][1].seq in first)]
@@ -208,7 +207,7 @@ async def _long_turns(runtime: Runtime, asked: ContextQuery, layers: Sequence[st
         return []
     # With a least score, whole words are looked for and nothing else: to look for their beginnings reads every turn.
     by_words = replace(_build_request(asked, (Layer.TURN,), "text"), limit=_LOOKED_AT, min_score=1.0)
-    wanted = check_search(runtime, by_words)
+    wanted = build_search(runtime, by_words)
     texts = [hit for hit in (await find_hits(runtime, wanted)).found if _is_long(hit[0].record)]
     return [hit for hit in texts if shares_words(words, hit[0].record.text)][:_LONG_TURNS]
 
@@ -218,7 +217,7 @@ def _is_long(record: Record) -> bool:
 
 
 async def _by_words(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> tuple[Hits, list[Hit]]:
-    hits = await find_hits(runtime, _build_search(runtime, asked, layers, "text"))
+    hits = await find_hits(runtime, _build_recall_search(runtime, asked, layers, "text"))
     if not runtime.language.reads_surely(asked.query):
         texts = content_words(asked.query, QUERY_LIMIT)
         return hits, [hit for hit in hits.found if share_of_words(texts, hit[0].record.text) >= _SAME_WORDS]
@@ -226,8 +225,8 @@ async def _by_words(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]
     return hits, [hit for hit in hits.found if shares_words(words, hit[0].record.text)]
 
 
-def _build_search(runtime: Runtime, asked: ContextQuery, layers: Sequence[str], strategy: str) -> Search:
-    return check_search(runtime, _build_request(asked, layers, strategy))
+def _build_recall_search(runtime: Runtime, asked: ContextQuery, layers: Sequence[str], strategy: str) -> Search:
+    return build_search(runtime, _build_request(asked, layers, strategy))
 
 
 def _build_request(asked: ContextQuery, layers: Sequence[str], strategy: str) -> SearchRequest:

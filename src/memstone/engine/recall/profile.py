@@ -80,7 +80,7 @@ class ProfileRequest:
     tokens: int
     as_of: Instant | None = None
     zone: tzinfo = UTC
-    state: Hashable = None
+    store_state: Hashable = None
     """The state of the user's memories, as far as the caller sees them, where it was looked up."""
 
     in_session: bool = False
@@ -107,8 +107,8 @@ class ProfileRequest:
 async def read_profile(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> Profile:
     """Read the facts and turns, and choose the profile; cached by the state of the user's memories."""
     key = None
-    if wanted.state is not None and wanted.as_of is None:
-        key = (wanted.owner, wanted.tokens, wanted.today, wanted.state)
+    if wanted.store_state is not None and wanted.as_of is None:
+        key = (wanted.owner, wanted.tokens, wanted.today, wanted.store_state)
         if (profile := cache.profile(key, wanted.now)) is not None:
             return profile
     made = await _assemble_profile(tx, cache, wanted)
@@ -193,8 +193,8 @@ async def read_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> list[
 
 async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) -> EndedFacts:
     """Read facts that must not be shown: changed, deleted, disabled or private ones."""
-    key = (wanted.owner, wanted.today, wanted.state)
-    if wanted.state is not None and (facts := cache.ended_facts(key)) is not None:
+    key = (wanted.owner, wanted.today, wanted.store_state)
+    if wanted.store_state is not None and (facts := cache.ended_facts(key)) is not None:
         return facts
     gone = (
         Condition("valid_to", Op.EXISTS, value=True),
@@ -208,7 +208,7 @@ async def read_ended_facts(tx: Tx, cache: BlockCache, wanted: ProfileRequest) ->
     known = await read_facts(tx, cache, wanted) if ended else []
     current = [fact.text for fact in known if fact.visibility != Visibility.PRIVATE]
     found = EndedFacts(((one.text, one.valid_to) for one in ended if "into" not in one.data), current)
-    if wanted.state is not None:
+    if wanted.store_state is not None:
         cache.keep_ended_facts(key, found)
     return found
 

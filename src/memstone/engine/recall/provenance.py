@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 _Traced: TypeAlias = "tuple[Hit, HitSource]"
 """A hit, and what is added about where it comes from."""
 
-_SPARE: Final = 20
-"""So many more are looked for, at most as many as are wanted, where turns may have to stand behind their facts."""
+_TURNS_TO_FOLD: Final = 20
+"""So many more are looked for, at most as many as are wanted, because turns are folded into their facts."""
 
 
-def with_spare(wanted: Search) -> Search:
+def widen_for_turns(wanted: Search) -> Search:
     """Return the same search with a larger limit, if both facts and turns are searched."""
-    return replace(wanted, limit=wanted.limit + min(wanted.limit, _SPARE)) if _is_mixed(wanted) else wanted
+    return replace(wanted, limit=wanted.limit + min(wanted.limit, _TURNS_TO_FOLD)) if _is_mixed(wanted) else wanted
 
 
 def _is_mixed(wanted: Search) -> bool:

@@ -119,7 +119,7 @@ def apply_decay(runtime: Runtime, hits: list[Hit], now: Instant) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit[1].score, -hit[0].record.seq))
 
 
-def doubtful_last(hits: list[Hit]) -> list[Hit]:
+def demote_doubtful(hits: list[Hit]) -> list[Hit]:
     """Return hits with doubtful ones last."""
     doubted = [hit for hit in hits if hit[0].record.doubtful]
     if not doubted:
@@ -146,7 +146,7 @@ def diversify_hits(runtime: Runtime, hits: list[Hit], limit: int) -> list[Hit]:
     return [by_seq[seq] for seq in order]
 
 
-async def looked_at_closely(runtime: Runtime, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
+async def rerank_hits(runtime: Runtime, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
     """Return hits in the order of the reranker; if it fails, as they were, with the reason."""
     if runtime.reranker is None:
         return hits, None

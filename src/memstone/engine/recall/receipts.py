@@ -134,14 +134,14 @@ async def ids_of_left_out(tx: Tx, tenant_id: str, asked: Sequence[ContextQuery])
     return await tx.memories.ids_among(seqs, Condition("tenant_id", Op.EQ, tenant_id)) if seqs else {}
 
 
-async def record_account(account: BlockRecord) -> ContextPack:
+async def store_receipt(record: BlockRecord) -> ContextPack:
     """Store the receipt and count uses; if the store cannot be written, the pack says so."""
-    account.tell()
+    record.tell()
     try:
-        await account.runtime.ledger.note(partial(write_receipts, accounts=[account]))
+        await record.runtime.ledger.note(partial(write_receipts, accounts=[record]))
     except StorageError as error:
-        return mark_receipt_missing(account.pack, error)
-    return account.pack
+        return mark_receipt_missing(record.pack, error)
+    return record.pack
 
 
 def mark_receipt_missing(pack: ContextPack, error: MemstoneError) -> ContextPack:

@@ -241,7 +241,7 @@ async def understand_query(runtime: Runtime, wanted: ChannelQuery) -> ParsedQues
     )
 
 
-async def fetch_vectors(runtime: Runtime, scope: Scope, query: str) -> Runtime:
+async def bind_query_vectors(runtime: Runtime, scope: Scope, query: str) -> Runtime:
     """Return the runtime with the vectors of a query, so that its search waits for no model."""
     speaker_question = runtime.language.names.rephrase_as_speaker(query, await _read_speakers(runtime, scope))
     return replace(runtime, embedding=await runtime.embedding.fetch(_query_texts(query, speaker_question)))
@@ -470,7 +470,7 @@ def _named_terms(question: SearchQuestion) -> str:
     return " ".join(document_terms(named[0])) if len(named) == 1 else ""
 
 
-async def word_by_word(runtime: Runtime, question: SearchQuestion, ranked: Ranking, found: Candidates) -> Ranking:
+async def compare_words(runtime: Runtime, question: SearchQuestion, ranked: Ranking, found: Candidates) -> Ranking:
     """Compare the best candidates with the question word by word, if the model supports it."""
     if not question.asked or not question.vectors or not question.compares_words:
         return ranked
@@ -482,7 +482,7 @@ async def word_by_word(runtime: Runtime, question: SearchQuestion, ranked: Ranki
     return with_words(ranked, alike, weights.words)
 
 
-def with_connected(question: SearchQuestion, ranked: Ranking) -> Ranking:
+def insert_connected(question: SearchQuestion, ranked: Ranking) -> Ranking:
     """Put memories about related entities right after the best hits."""
     if question.connections is None or not question.connections.bridges:
         return ranked

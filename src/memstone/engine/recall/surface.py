@@ -131,8 +131,8 @@ _CHANGES: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class SurfacedMemories:
-    """The hits for a query, best first; ``words`` are those of the query."""
+class MaterialRequest:
+    """What material is read for: hits of a query, best first, and its words."""
 
     scope: Scope
     hits: Sequence[Hit]
@@ -145,16 +145,16 @@ class SurfacedMemories:
     identity: bool = False
     """Whether it is asked who the user is."""
 
-    nobody: bool = False
+    identity_is_empty: bool = False
     """Whether it is known already that there is nothing to say about who the user is."""
 
-    checked: bool = False
+    hits_are_fresh: bool = False
     """Whether the hits were looked up just now, and nothing was waited for since."""
 
     profile_tokens: int = 0
     """How large the profile may be; 0 shows none."""
 
-    state: Hashable = None
+    store_state: Hashable = None
     """The state of the user's memories, as far as the caller sees them, where it was looked up."""
 
     due: bool = False
@@ -169,7 +169,7 @@ class SurfacedMemories:
     bounds: Bounds | None = None
     """Beyond these nobody is named."""
 
-    recall: bool = False
+    shown_unasked: bool = False
     """Whether turns are shown because they are near, and not because somebody asked for the very words."""
 
     farther: Container[int] = ()
@@ -188,7 +188,7 @@ class Material:
     narrative: BlockItem | None
     rows: dict[str, FoundMemory]
     dropped: list[OmittedMemory] = field(default_factory=list)
-    nobody: bool = False
+    identity_is_empty: bool = False
     """Whether nothing says who the user is."""
 
     due: bool = False
@@ -197,14 +197,18 @@ class Material:
     profile: Profile = NOBODY
 
 
-async def read_material(tx: Tx, wanted: SurfacedMemories, cache: BlockCache) -> Material:
+async def read_material(tx: Tx, wanted: MaterialRequest, cache: BlockCache) -> Material:
     """Read everything that may be shown, in one transaction."""
     there = await _still_there(tx, wanted)
     turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
     hidden = await tx.suppressions.turns(wanted.scope.tenant_id, turns) if turns else set()
     facts = await read_turn_facts(tx, wanted.scope, [found for found, _ in wanted.hits], wanted.now, wanted.as_of)
     changed = (
-        await (_read_ended_turns(tx, wanted, facts, cache) if wanted.recall else _read_changed_turns(tx, wanted, turns))
+        await (
+            _read_ended_turns(tx, wanted, facts, cache)
+            if wanted.shown_unasked
+            else _read_changed_turns(tx, wanted, turns)
+        )
         if turns
         else {}
     )
@@ -212,7 +216,7 @@ async def read_material(tx: Tx, wanted: SurfacedMemories, cache: BlockCache) -> 
     nothing = Portrait([], [])
     who = (
         nothing
-        if wanted.nobody
+        if wanted.identity_is_empty
         else await read_portrait(tx, wanted.language, _identity_owner(wanted.scope), wanted.now, wanted.as_of)
     )
     visible = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
@@ -226,7 +230,7 @@ async def read_material(tx: Tx, wanted: SurfacedMemories, cache: BlockCache) -> 
         if who.row and who.narrative
         else None,
         rows={one.record.id: one for one in (*who.overrides, *((who.row,) if who.row else ()))},
-        nobody=who == nothing,
+        identity_is_empty=who == nothing,
     )
     await _add_profile(tx, made, wanted, who, cache)
     due = await _add_due(tx, made, wanted) if wanted.due else frozenset[str]()
@@ -284,7 +288,7 @@ def _of_owner(item: BlockItem, owner: str) -> BlockItem:
     return replace(item, speaker=f"{item.speaker}, shared by {owner}" if item.speaker else f"shared by {owner}")
 
 
-async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Portrait, cache: BlockCache) -> None:
+async def _add_profile(tx: Tx, made: Material, wanted: MaterialRequest, who: Portrait, cache: BlockCache) -> None:
     """Add the profile or, with a gate, who the user is."""
     asked = ProfileRequest(
         wanted.scope,
@@ -292,7 +296,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Po
         wanted.profile_tokens,
         wanted.as_of,
         wanted.zone,
-        wanted.state,
+        wanted.store_state,
         in_session=wanted.in_session,
         language=wanted.language,
         counter=wanted.counter,
@@ -308,7 +312,7 @@ async def _add_profile(tx: Tx, made: Material, wanted: SurfacedMemories, who: Po
             made.narrative = replace(made.narrative, holds=tuple(lines))
 
 
-async def _add_due(tx: Tx, made: Material, wanted: SurfacedMemories) -> frozenset[str]:
+async def _add_due(tx: Tx, made: Material, wanted: MaterialRequest) -> frozenset[str]:
     """Add what is due before all hits; return its memories."""
     asked = ProfileRequest(
         wanted.scope, wanted.now, 0, wanted.as_of, wanted.zone, in_session=wanted.in_session, language=wanted.language
@@ -319,10 +323,10 @@ async def _add_due(tx: Tx, made: Material, wanted: SurfacedMemories) -> frozense
     return frozenset(item.id for item in made.items)
 
 
-async def _still_there(tx: Tx, wanted: SurfacedMemories) -> set[int]:
+async def _still_there(tx: Tx, wanted: MaterialRequest) -> set[int]:
     """Return the hits that still hold."""
     found = [found.record.seq for found, _ in wanted.hits]
-    if not found or wanted.checked:
+    if not found or wanted.hits_are_fresh:
         return set(found)
     seqs = Condition("seq", Op.IN, tuple(found))
     tenant = Condition("tenant_id", Op.EQ, wanted.scope.tenant_id)
@@ -335,7 +339,7 @@ def _identity_owner(who: Scope) -> Scope:
     return Scope(who.tenant_id, who.user_id) if who.user_id else who
 
 
-def _of_identity(wanted: SurfacedMemories) -> set[str]:
+def _of_identity(wanted: MaterialRequest) -> set[str]:
     """Return the hits that are part of the identity, which is shown as it is now."""
     return {found.record.id for found, _ in wanted.hits if found.record.layer == Layer.IDENTITY}
 
@@ -347,12 +351,12 @@ async def _read_matches(tx: Tx, where: Where) -> list[FoundMemory]:
 
 
 def _reason_against(
-    record: Record, wanted: SurfacedMemories, changed: Mapping[str, str], learned: Container[str]
+    record: Record, wanted: MaterialRequest, changed: Mapping[str, str], learned: Container[str]
 ) -> str:
     """Return why a similar memory is not recalled; '' if it is."""
     if visibility_of(record.data) == Visibility.PRIVATE:
         return PRIVATE
-    if not wanted.recall or record.layer != Layer.TURN:
+    if not wanted.shown_unasked or record.layer != Layer.TURN:
         return ""
     if record.id in changed:
         return CHANGED
@@ -389,13 +393,15 @@ def _viewer_scope(asks: Scope, holds: Scope) -> Scope:
 
 
 async def _read_ended_turns(
-    tx: Tx, wanted: SurfacedMemories, facts: Sequence[TurnFact], cache: BlockCache
+    tx: Tx, wanted: MaterialRequest, facts: Sequence[TurnFact], cache: BlockCache
 ) -> dict[str, str]:
     """Return the turns of which a fact was superseded, deleted, disabled or has expired."""
     changed = {fact.turn_id: CHANGED for fact in facts if not fact.holds}
     found = [found for found, _ in wanted.hits]
     if wanted.as_of is None:
-        stale = await stale_turns(tx, cache, wanted.language, wanted.scope, found, facts, wanted.now, wanted.state)
+        stale = await stale_turns(
+            tx, cache, wanted.language, wanted.scope, found, facts, wanted.now, wanted.store_state
+        )
         changed |= dict.fromkeys(stale, CHANGED)
     return changed
 
@@ -408,14 +414,14 @@ async def stale_turns(
     found: Sequence[FoundMemory],
     facts: Sequence[TurnFact],
     now: Instant,
-    state: Hashable = None,
+    store_state: Hashable = None,
 ) -> set[str]:
     """Return turns without facts that repeat something that has ended."""
     learned = {fact.turn_id for fact in facts}
     turns = [one for one in found if one.record.layer == Layer.TURN and one.record.id not in learned]
     stale = set[str]()
     for holder in {_viewer_scope(scope, one.link.scope) for one in turns}:
-        asked = ProfileRequest(holder, now, 0, state=state if holder == scope else None, language=language)
+        asked = ProfileRequest(holder, now, 0, store_state=store_state if holder == scope else None, language=language)
         ended = await read_ended_facts(tx, cache, asked)
         stale |= {
             one.record.id
@@ -425,7 +431,7 @@ async def stale_turns(
     return stale
 
 
-async def _read_changed_turns(tx: Tx, wanted: SurfacedMemories, turns: Sequence[str]) -> dict[str, str]:
+async def _read_changed_turns(tx: Tx, wanted: MaterialRequest, turns: Sequence[str]) -> dict[str, str]:
     """Return the turns that are out of date, each with a note."""
     scope, then = wanted.scope, wanted.as_of
     message = And(
@@ -465,11 +471,13 @@ def _change_note(lines: Sequence[str]) -> str:
     return f"{CHANGED}: {' '.join(lines[:_CHANGES])}{more}" if lines else CHANGED
 
 
-def _build_item(record: Record, wanted: SurfacedMemories, *, score: float | None = None, note: str = "") -> BlockItem:
+def _build_item(record: Record, wanted: MaterialRequest, *, score: float | None = None, note: str = "") -> BlockItem:
     decisions, evidence = record.data.get("decisions"), record.data.get("evidence")
     return BlockItem(
         id=record.id,
-        text=shown_text(record, wanted.language.guard) if wanted.recall and record.layer == Layer.TURN else record.text,
+        text=shown_text(record, wanted.language.guard)
+        if wanted.shown_unasked and record.layer == Layer.TURN
+        else record.text,
         layer=record.layer,
         date=_day_text(record.occurred_at, wanted.zone),
         speaker=_speaker_label(record),

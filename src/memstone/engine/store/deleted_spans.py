@@ -93,10 +93,10 @@ def remove_quoted_lines(record: Record, quotes: Sequence[str]) -> Record | None:
     return replace(record, text="\n".join(lines), data={**record.data, **empty}) if lines else None
 
 
-async def hits_retold(
+async def hide_deleted_in_hits(
     tx: Tx, hits: Sequence[tuple[FoundMemory, ScoredCandidate]]
 ) -> list[tuple[FoundMemory, ScoredCandidate]]:
-    """Return what a search found, as it may be told."""
+    """Return the hits of a search without what was deleted of them."""
     answer = await hide_deleted_in_episodes(tx, [found.record for found, _ in hits])
     records = ((answer.get(found.record.id, found.record), found, scored) for found, scored in hits)
     return [(replace(found, record=record), scored) for record, found, scored in records if record is not None]
