@@ -22,7 +22,6 @@ from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import LARGEST, checked_limit
 from memstone.engine.store.deleted_spans import evidence_of, name_again
 from memstone.engine.store.draft import Draft, event_of, new_record
-from memstone.engine.store.holders import is_inside
 from memstone.engine.store.revise import next_version, take_from
 from memstone.engine.store.sharing import checked_reason
 from memstone.engine.store.vector_items import (
@@ -183,7 +182,7 @@ async def _insert_vector(runtime: Runtime, tx: Tx, batch: _Batch, one: SuppliedV
 async def _overwrite_vector(runtime: Runtime, tx: Tx, batch: _Batch, one: SuppliedVector, old: Record) -> Record:
     """Return the next version for everybody who holds it; nothing happens when it is the same as before."""
     links = await tx.links.of(runtime.tenant_id, old.seq)
-    if runtime.bounds is not None and not all(is_inside(link.scope, runtime.bounds) for link in links):
+    if runtime.bounds is not None and not all(runtime.bounds.holds(link.scope) for link in links):
         raise Forbidden(f"{one.id} is shared with other users", hint="store it under another id")
     data = data_of(one, batch.space, old.id)
     vector = await tx.vectors.get(runtime.tenant_id, old.seq, batch.space.signature)
@@ -364,7 +363,7 @@ async def _remove_vector(
         if record is None or not (is_own(record) or is_formed(record)):
             continue
         links = await tx.links.of(runtime.tenant_id, record.seq)
-        if not any(is_inside(link.scope, scope) for link in links):
+        if not any(scope.holds(link.scope) for link in links):
             continue
         event = await take_from(tx, runtime.language, record, scope, now, reason)
         if is_formed(record):  # what it was learned from is not shown either

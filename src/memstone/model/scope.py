@@ -47,6 +47,15 @@ class Scope:
         """True when nobody is named."""
         return not (self.user_id or self.agent_id or self.run_id)
 
+    def holds(self, scope: Scope) -> bool:
+        """Return whether a scope, such as that of a link, is part of this one; tenants are not compared."""
+        pairs = (
+            (self.user_id, scope.user_id),
+            (self.agent_id, scope.agent_id),
+            (self.run_id, scope.run_id),
+        )
+        return all(not wanted or has == wanted for wanted, has in pairs)
+
     def require_owner(self) -> Scope:
         """Return this scope, or raise ``ScopeError`` when nobody is named."""
         if self.is_open:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from memstone.engine.store.holders import is_inside
 from memstone.errors import Forbidden
 from memstone.model.access import Bounds
 from memstone.model.event import Event, EventFilter, Job, Signal
@@ -86,7 +85,7 @@ class BoundLinks:
         """Do the same for many versions."""
         items = list(links)
         for seq, link in items:
-            if not is_inside(link.scope, self._bounds) and not await self._held_before(tenant_id, seq, link.scope):
+            if not self._bounds.holds(link.scope) and not await self._held_before(tenant_id, seq, link.scope):
                 raise out_of_bounds_error("the users who would see this")
         await self._links.add_many(tenant_id, items)
 
@@ -121,7 +120,7 @@ class BoundLinks:
 
     async def remove(self, seq: int, scope: Scope) -> None:
         """Remove a link of somebody within the bounds."""
-        if not is_inside(scope, self._bounds):
+        if not self._bounds.holds(scope):
             raise out_of_bounds_error("the users who would lose this")
         await self._links.remove(seq, scope)
 
@@ -155,7 +154,7 @@ class BoundEvents:
         """Return what happened to a memory within the bounds, as far as it was done to this one's part of it."""
         if not await self._memories.reaches(memory_id):
             return []
-        return [event for event in await self._events.of(tenant_id, memory_id) if is_inside(event.scope, self._bounds)]
+        return [event for event in await self._events.of(tenant_id, memory_id) if self._bounds.holds(event.scope)]
 
     async def after(self, tenant_id: str, cursor: int, limit: int) -> list[Event]:
         """Return events within the bounds: a page is short only at the end."""
@@ -164,12 +163,12 @@ class BoundEvents:
     async def list_replacements(self, scope: Scope, limit: int, offset: int = 0) -> list[Event]:
         """Return what was replaced in a scope that was checked."""
         found = await self._events.list_replacements(scope, limit, offset)
-        return [one for one in found if is_inside(one.scope, self._bounds)]
+        return [one for one in found if self._bounds.holds(one.scope)]
 
     async def one(self, tenant_id: str, event_id: str) -> Event | None:
         """Return one event, if it was done within the bounds."""
         found = await self._events.one(tenant_id, event_id)
-        return found if found is not None and is_inside(found.scope, self._bounds) else None
+        return found if found is not None and self._bounds.holds(found.scope) else None
 
     async def list_for_memory(self, tenant_id: str, memory_id: str) -> list[Event]:
         """Return all that touched a memory within the bounds.
@@ -182,14 +181,14 @@ class BoundEvents:
 
     async def of_job(self, tenant_id: str, job_id: str) -> list[Event]:
         """Return what a job did within the bounds."""
-        return [one for one in await self._events.of_job(tenant_id, job_id) if is_inside(one.scope, self._bounds)]
+        return [one for one in await self._events.of_job(tenant_id, job_id) if self._bounds.holds(one.scope)]
 
     async def feed(self, scope: Scope, cursor: int, limit: int) -> list[Event]:
         """Return events of a scope that was checked against the bounds: a page is short only at the end."""
         found: list[Event] = []
         while len(found) < limit:
             page = await self._events.feed(scope, cursor, limit)
-            found += [one for one in page if is_inside(one.scope, self._bounds)]
+            found += [one for one in page if self._bounds.holds(one.scope)]
             if len(page) < limit:
                 break
             cursor = page[-1].seq
@@ -198,7 +197,7 @@ class BoundEvents:
     async def newest(self, scope: Scope, done: EventFilter, below: int | None, limit: int) -> list[Event]:
         """Return events of a scope that was checked against the bounds."""
         found = await self._events.newest(scope, done, below, limit)
-        return [one for one in found if is_inside(one.scope, self._bounds)]
+        return [one for one in found if self._bounds.holds(one.scope)]
 
     async def find_known_ids(self, tenant_id: str, ids: Sequence[str], memory_id: str) -> set[str]:
         """Return which of these events of a memory are recorded."""

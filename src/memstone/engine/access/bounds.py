@@ -23,7 +23,6 @@ from memstone.engine.access.bounded_tables import (
     out_of_bounds_error,
 )
 from memstone.engine.runtime import Runtime
-from memstone.engine.store.holders import is_inside
 from memstone.model.access import Bounds, Users
 from memstone.model.instant import Instant
 from memstone.model.memory import FoundMemory, Record
@@ -403,17 +402,17 @@ class BoundReceipts:
         found = await self._receipts.find_with_owner(
             tenant_id, receipt_id
         )  # in one statement, so that it can be peeked at
-        return found[1] if found is not None and is_inside(found[0], self._bounds) else None
+        return found[1] if found is not None and self._bounds.holds(found[0]) else None
 
     async def list_newest(self, scope: Scope, since: Instant, limit: int) -> list[tuple[Scope, dict[str, Any]]]:
         """Return receipts of a scope, as far as they are of somebody within the bounds."""
         found = await self._receipts.list_newest(scope, since, limit)
-        return [(owner, body) for owner, body in found if is_inside(owner, self._bounds)]
+        return [(owner, body) for owner, body in found if self._bounds.holds(owner)]
 
     async def owner(self, tenant_id: str, receipt_id: str) -> Scope | None:
         """Return whose it is, if that is somebody within the bounds."""
         found = await self._receipts.owner(tenant_id, receipt_id)
-        return found if found is not None and is_inside(found, self._bounds) else None
+        return found if found is not None and self._bounds.holds(found) else None
 
     async def amend(self, tenant_id: str, receipt_id: str, body: Any) -> None:
         """Change a receipt of somebody within the bounds."""

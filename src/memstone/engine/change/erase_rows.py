@@ -127,7 +127,7 @@ async def _drop_settings(tx: Tx, subject: Subject, at: Instant) -> int:
 async def _find_affected_scopes(tx: Tx, subject: Subject, reach: SubjectVersions) -> set[Scope]:
     """Return the scopes in which somebody may have asked about the subject."""
     linked = {link.scope for seq in (*reach.own, *reach.shared) for link in await tx.links.of(subject.tenant_id, seq)}
-    scopes = [subject.scope, *(scope for scope in linked if _is_inside_scope(scope, subject.scope))]
+    scopes = [subject.scope, *(scope for scope in linked if subject.scope.holds(scope))]
     return {part for scope in scopes for part in _wider_scopes(scope)} - {Scope(subject.tenant_id)}
 
 
@@ -145,7 +145,7 @@ async def _unlink_subject(tx: Tx, language: Language, subject: Subject, seqs: Se
     """Let versions that others see too be theirs alone."""
     for seq in seqs:
         links = await tx.links.of(subject.tenant_id, seq)
-        remaining = [link for link in links if not _is_inside_scope(link.scope, subject.scope)]
+        remaining = [link for link in links if not subject.scope.holds(link.scope)]
         await _reindex_text(tx, language, seq, remaining)
         for owner in _link_owners(links) - _link_owners(remaining):
             await tx.entities.leave(subject.tenant_id, [seq], owner)
@@ -163,11 +163,6 @@ async def _reindex_text(tx: Tx, language: Language, seq: int, links: Sequence[Li
 
 def _link_owners(links: Iterable[Link]) -> set[Scope]:
     return {owner_of(link.scope) for link in links}
-
-
-def _is_inside_scope(scope: Scope, wanted: Scope) -> bool:
-    pairs = ((getattr(scope, name), getattr(wanted, name)) for name in ("user_id", "agent_id", "run_id"))
-    return all(not most or have == most for have, most in pairs)
 
 
 # --- what others keep, and what it quotes -----------------------------------------------------------------------------
@@ -258,7 +253,7 @@ class _ErasedContent:
         if not isinstance(value, dict) or "dedupe" not in value or self.subject.scope.is_open:
             return False
         who = Scope(self.subject.tenant_id, *(str(value.get(name, "")) for name in ("user_id", "agent_id", "run_id")))
-        return _is_inside_scope(who, self.subject.scope)
+        return self.subject.scope.holds(who)
 
 
 # --- rewrite the file, so that nothing that was erased remains between its rows ---------------------------------------

@@ -18,7 +18,6 @@ from memstone.core.checks.filters import where_in_scope
 from memstone.engine.request_scope import Progress, report_progress
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import dedupe_value, event_of
-from memstone.engine.store.holders import is_inside
 from memstone.engine.store.repeat_counter import write_down
 from memstone.engine.store.revise import dedupe_of
 from memstone.engine.store.turns import turn_dedupe
@@ -146,7 +145,7 @@ async def reassign_scope(
     move = Move(
         runtime, _parse_scope(runtime, from_scope, "from_scope"), _parse_scope(runtime, to_scope, "to_scope"), new_id()
     )
-    if is_inside(move.old, move.new):
+    if move.new.holds(move.old):
         raise InvalidInput("the source and the target are the same", hint="name another user, agent or run")
     await write_down(runtime)  # what was only counted so far goes along too
     owned = await runtime.ledger.write(partial(_hand_over, move=move, now=runtime.now()))
@@ -235,7 +234,7 @@ async def _move_all(
 async def _read_moving_links(tx: Tx, move: Move, version: Record) -> list[Link]:
     """Return the links of a version that move."""
     links = await tx.links.of(version.tenant_id, version.seq)
-    return [link for link in links if is_inside(link.scope, move.old) and move.of(link.scope) != link.scope]
+    return [link for link in links if move.old.holds(link.scope) and move.of(link.scope) != link.scope]
 
 
 async def _move_ended(tx: Tx, move: Move, version: Record, links: Sequence[Link], now: Instant) -> None:

@@ -10,7 +10,7 @@ from memstone.engine.runtime import Runtime
 from memstone.engine.store.deleted_spans import evidence_of, name_again
 from memstone.engine.store.draft import ended_state, event_of, is_live, links_of, record_of, state_of
 from memstone.engine.store.embedding import failure_of
-from memstone.engine.store.embedding_context import stored_before
+from memstone.engine.store.embedding_context import read_contexts
 from memstone.engine.store.holders import refuse_shared
 from memstone.engine.store.revise import dedupe_of, refuse_twins
 from memstone.engine.store.versions import (
@@ -33,7 +33,7 @@ from memstone.model.instant import Instant
 from memstone.model.memory import Layer, Link, Record, Status
 from memstone.model.query import And, Condition, Op
 from memstone.model.scope import Scope
-from memstone.ports.ledger import Tx, Work
+from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
     from memstone.results import Degradation
@@ -63,14 +63,10 @@ async def fresh_vectors(runtime: Runtime, rows: Sequence[Record]) -> Fresh:
     once = list({row.text: row for row in rows}.values())
     if not runtime.embedding.on or not once:
         return Fresh()
-    messages = (
-        [await runtime.ledger.read(_make_context_reader(row)) for row in once]
-        if runtime.embedding.tells_words
-        else None
-    )
+    before = await read_contexts(runtime, once)
     try:
         fresh = Fresh(await current_space(runtime))
-        found = await runtime.embedding.many([row.text for row in once], messages)
+        found = await runtime.embedding.many([row.text for row in once], before)
     except MemstoneError as error:  # the model cannot even be asked
         return Fresh(degraded=[_embedding_failure(error)])
     for row, vector in zip(once, found, strict=True):
@@ -79,10 +75,6 @@ async def fresh_vectors(runtime: Runtime, rows: Sequence[Record]) -> Fresh:
         else:
             fresh.vectors[row.text] = vector
     return fresh
-
-
-def _make_context_reader(row: Record) -> Work[str]:
-    return lambda tx: stored_before(tx, row)
 
 
 def _embedding_failure(error: MemstoneError) -> Degradation:

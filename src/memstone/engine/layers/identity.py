@@ -26,7 +26,6 @@ from memstone.engine.request_scope import merged_scope
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import LARGEST, checked_limit
 from memstone.engine.store.draft import Draft, event_of, new_record, text_hash
-from memstone.engine.store.holders import is_inside
 from memstone.engine.store.revise import take_from
 from memstone.engine.store.turns import masked_text, redaction_of
 from memstone.engine.store.versions import Vectors, ensure_space, insert_version, supersede_version, vectors_of
@@ -142,7 +141,7 @@ def owner_for(runtime: Runtime, user_id: Any) -> Scope:
     if not owner.user_id:
         raise ScopeError("an identity belongs to a user", hint="give user_id")
     scope = Scope(owner.tenant_id, owner.user_id)
-    if runtime.bounds is not None and not is_inside(scope, runtime.bounds):
+    if runtime.bounds is not None and not runtime.bounds.holds(scope):
         raise Forbidden(
             "this key is bound to an agent, but an identity belongs to a user",
             hint="use a key of the user, or a key for the whole tenant",

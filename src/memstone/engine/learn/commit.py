@@ -35,7 +35,6 @@ from memstone.engine.store.holders import (
     Replacement,
     feed_outcomes,
     feed_turns,
-    is_inside,
     partition_links,
     replace_for,
     retract_for,
@@ -52,7 +51,7 @@ from memstone.engine.store.versions import (
     supersede_version,
     suppress_memory,
 )
-from memstone.engine.store.write import Outcome, count_known_outcomes
+from memstone.engine.store.write import Outcome, count_known_outcomes, draft_vectors
 from memstone.language.language import ChangeRules
 from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import EventType
@@ -205,13 +204,9 @@ async def _store_turn(runtime: Runtime, tx: Tx, turn: Turn, plan: CommitPlan, no
     if holder is not None:  # the same words once more, later: a turn of its own
         await tx.links.release(runtime.tenant_id, holder)
     record = new_record(turn.draft, runtime.tenant_id, now)
-    links, vectors = [Link(turn.draft.scope, now, turn.draft.dedupe)], _draft_vectors(turn.draft, plan.space)
+    links, vectors = [Link(turn.draft.scope, now, turn.draft.dedupe)], draft_vectors(turn.draft, plan.space)
     await insert_version(tx, runtime.language, record, links, vectors, turn.draft.named)
     turn.id = record.id
-
-
-def _draft_vectors(draft: Draft, space: Space | None) -> Vectors:
-    return [] if draft.vector is None or space is None else [(space, draft.vector)]
 
 
 async def _apply_fact(
@@ -364,7 +359,7 @@ async def _add_fact(
             await link_to(tx, runtime.language, known, plan.scope, now)
         return Outcome("NONE", known, fact.draft, known.text if known else None, "already known")
     record = new_record(fact.draft, runtime.tenant_id, now)
-    links, vectors = [Link(plan.scope, now, fact.draft.dedupe)], _draft_vectors(fact.draft, plan.space)
+    links, vectors = [Link(plan.scope, now, fact.draft.dedupe)], draft_vectors(fact.draft, plan.space)
     await insert_version(tx, runtime.language, record, links, vectors, fact.draft.named)
     await tx.events.append([event_of(EventType.ADD, record, plan.scope, now, reason=decision.reason)])
     return Outcome(EventType.ADD, record, fact.draft, reason=decision.reason)
@@ -427,7 +422,7 @@ async def _revise_memory(
 def _link_here(links: Sequence[Link], scope: Scope, now: Instant) -> list[Link]:
     """Return a link to this conversation, if the memory has none."""
     owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
-    return [Link(scope, now)] if owned and not any(is_inside(one, scope) for one in owned) else []
+    return [Link(scope, now)] if owned and not any(scope.holds(one) for one in owned) else []
 
 
 def _next_version(target: Record, text: str, draft: Draft | None, occurred_at: Instant, now: Instant) -> Record:

@@ -21,7 +21,7 @@ from memstone.engine.learn.by_model import ConversationQuestion, as_llm_error, a
 from memstone.engine.learn.commit import CommitPlan, NeedsVectors, apply_plan, known_in
 from memstone.engine.learn.extract import FACTS, ExtractedFacts, extract_facts
 from memstone.engine.learn.graph_llm import graph_of
-from memstone.engine.learn.lessons import idle_turns, note_idle, recognise_turn
+from memstone.engine.learn.lessons import idle_turns, note_idle, recognise_turn, signal_data
 from memstone.engine.learn.neighbours import (
     Fact,
     NeighbourMemory,
@@ -35,7 +35,7 @@ from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import Draft, dedupe_value
 from memstone.engine.store.embedding_context import said_before
 from memstone.engine.store.mention import find_names
-from memstone.engine.store.turns import Turn, origin_of
+from memstone.engine.store.turns import Turn
 from memstone.engine.store.versions import Space
 from memstone.engine.store.write import Outcome, action_of, current_space
 from memstone.errors import LLMError, MemstoneError
@@ -528,13 +528,14 @@ def signal_of(
     ``mark`` says how they got there.
     """
     data = {
-        "infer": True,
-        "messages": [message_of(turn) for turn in turns],
-        "metadata": conversation.metadata,
-        "prompt": conversation.prompt,
-        "dated": conversation.dated,
-        "expires_at": conversation.expires_at,
-        "keep_turns": conversation.keep_turns,
+        **signal_data(
+            turns,
+            conversation.metadata,
+            conversation.expires_at,
+            keep_turns=conversation.keep_turns,
+            dated=conversation.dated,
+            prompt=conversation.prompt,
+        ),
         "project": conversation.project.user_id if conversation.project else "",
         **({} if conversation.compared_with is None else {COMPARED_WITH: write_filters(conversation.compared_with)}),
     }
@@ -548,13 +549,6 @@ def signal_of(
 
 def _first_text(turns: Sequence[Turn], role: str) -> str | None:
     return next((turn.text for turn in turns if turn.message.role == role), None)
-
-
-def message_of(turn: Turn) -> dict[str, Any]:
-    """Return a turn as a signal contains it."""
-    message = turn.message
-    when = {"occurred_at": turn.occurred_at, "dated": turn.draft.dated, "repeated": turn.repeated}
-    return {"role": message.role, "content": turn.text, "name": message.name, **when, **origin_of(turn)}
 
 
 def _log_decisions(

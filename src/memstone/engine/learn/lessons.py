@@ -12,7 +12,7 @@ from typing import Any, Final
 from memstone.core.checks.filters import where_in_scope
 from memstone.engine.learn.neighbours import Fact
 from memstone.engine.runtime import Runtime
-from memstone.engine.store.turns import IDLE, Turn, origin_of
+from memstone.engine.store.turns import IDLE, Turn, message_of
 from memstone.model.event import Signal
 from memstone.model.instant import Instant
 from memstone.model.memory import Layer, Record
@@ -38,19 +38,31 @@ class Lesson:
     def signal(self, metadata: dict[str, Any], expires_at: Instant | None, now: Instant, *, keeps: bool) -> Signal:
         """Return it as a row of the inbox, with all it takes to learn from it later."""
         turns = [turn for turn in self.turns if turn.id or not keeps]  # what a person has deleted is not learned again
-        data = {
-            "infer": True,
-            "ingested": True,
-            "messages": [_format_message(turn) for turn in turns],
-            "metadata": metadata,
-            "prompt": "",
-            "dated": True,
-            "expires_at": expires_at,
-            "keep_turns": keeps,
-        }
+        data = {"ingested": True, **signal_data(turns, metadata, expires_at, keep_turns=keeps)}
         first = next((turn.text for turn in turns if turn.message.role == "user"), "")
         scope, when = self.turns[0].draft.scope, self.turns[0].occurred_at
         return Signal(self.id, scope, first, when, now, data=data)
+
+
+def signal_data(
+    turns: Sequence[Turn],
+    metadata: dict[str, Any],
+    expires_at: Instant | None,
+    *,
+    keep_turns: bool,
+    dated: bool = True,
+    prompt: str = "",
+) -> dict[str, Any]:
+    """Return what a signal contains of turns that are to be learned from later."""
+    return {
+        "infer": True,
+        "messages": [message_of(turn) for turn in turns],
+        "metadata": metadata,
+        "prompt": prompt,
+        "dated": dated,
+        "expires_at": expires_at,
+        "keep_turns": keep_turns,
+    }
 
 
 def lessons_of(turns: Sequence[Turn]) -> list[Lesson]:
@@ -74,18 +86,6 @@ def _lesson_id(turns: Sequence[Turn]) -> str:
     """Return the same id for the same turns, so that a transcript that is sent again is learned from once."""
     digest = hashlib.sha256("".join(turn.draft.dedupe for turn in turns).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
-
-
-def _format_message(turn: Turn) -> dict[str, Any]:
-    return {
-        "role": turn.message.role,
-        "content": turn.text,
-        "name": turn.message.name,
-        "occurred_at": turn.occurred_at,
-        "dated": turn.draft.dated,
-        "repeated": turn.repeated,
-        **origin_of(turn),
-    }
 
 
 # --- turns that tell nothing to remember ------------------------------------------------------------------------------

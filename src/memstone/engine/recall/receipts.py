@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import lru_cache, partial
+from functools import partial
 from logging import DEBUG
 from typing import TYPE_CHECKING, Final
 
 from memstone.core.prompt.planner import OVER_CAP, BlockPlan
-from memstone.core.redact import RedactionAction, RedactPolicy, redact_text
+from memstone.core.redact import redact_text
 from memstone.engine.recall.retrieve import STORE
 from memstone.engine.recall.surface import Material
 from memstone.engine.runtime import Runtime
+from memstone.engine.store.turns import redaction_of
 from memstone.engine.store.versions import checked_id
 from memstone.errors import MemstoneError, StorageError
 from memstone.model.context import ContextPack, OmittedMemory, Receipt
@@ -98,7 +99,7 @@ class BlockRecord:
         return Receipt(
             id=self.pack.receipt_id,
             created_at=asked.now,
-            query=redact_text(asked.query, _redact_policy(self.runtime.policy.curation.redact)).text[:_QUERY_CHARS],
+            query=redact_text(asked.query, redaction_of(self.runtime.policy)).text[:_QUERY_CHARS],
             gate=asked.gate,
             budget=asked.budget,
             tokens=planned.tokens,
@@ -163,11 +164,6 @@ async def write_receipts(tx: Tx, accounts: Sequence[BlockRecord]) -> None:
         await tx.receipts.put(one.asked.scope, receipt.id, receipt.as_stored(), receipt.created_at)
     oldest = to_instant(datetime_from_instant(last) - timedelta(days=policy.receipt_days))
     await tx.receipts.prune(scope.tenant_id, keep=policy.receipts, before=oldest)
-
-
-@lru_cache(maxsize=16)
-def _redact_policy(wanted: tuple[tuple[str, str], ...]) -> RedactPolicy:
-    return RedactPolicy(**{kind: RedactionAction(action) for kind, action in wanted})
 
 
 def _search_tier(runtime: Runtime, asked: ContextQuery) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from memstone.engine.runtime import Runtime
@@ -46,6 +47,13 @@ def needs_context(text: str, speaker: str, role: str) -> bool:
     short as an answer.
     """
     return speaker not in ("", role) or len(text.split()) <= _SHORT_ANSWER
+
+
+async def read_contexts(runtime: Runtime, rows: Sequence[Record]) -> list[str] | None:
+    """Return the text before each stored memory, '' if there is none; None if the embedder reads no context."""
+    if not runtime.embedding.tells_words:
+        return None
+    return [await runtime.ledger.read(partial(stored_before, record=row)) for row in rows]
 
 
 async def stored_before(tx: Tx, record: Record) -> str:

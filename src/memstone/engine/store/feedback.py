@@ -19,7 +19,7 @@ from memstone.engine.store.draft import event_of
 from memstone.engine.store.holders import partition_links
 from memstone.engine.store.sharing import checked_reason
 from memstone.engine.store.turns import without_injected
-from memstone.engine.store.versions import checked_id, under_id
+from memstone.engine.store.versions import checked_id, require_current
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.context import Receipt
 from memstone.model.event import EventType
@@ -59,7 +59,7 @@ async def record_feedback(
             receipt = await _read_receipt(runtime, tx, receipt_id)
             records, scope = await _read_receipt_memories(runtime, tx, receipt), _receipt_scope(runtime, receipt)
         else:
-            records = [await _read_memory(runtime, tx, checked_id(memory_id))]
+            records = [await require_current(tx, runtime.tenant_id, checked_id(memory_id))]
             scope = await _judge_of(runtime, tx, records[0], values)
         for record in records:
             await _apply_judgement(tx, record, scope, now, useful=useful, note=text, receipt_id=receipt_id)
@@ -68,13 +68,6 @@ async def record_feedback(
 
     ids = await runtime.ledger.write(work)
     return {"event": "FEEDBACK", "useful": useful, "ids": ids}
-
-
-async def _read_memory(runtime: Runtime, tx: Tx, memory_id: str) -> Record:
-    record = await under_id(tx.memories.current, runtime.tenant_id, memory_id)
-    if record is None:
-        raise NotFoundError(f"no memory {memory_id}")
-    return record
 
 
 async def _judge_of(runtime: Runtime, tx: Tx, record: Record, values: Mapping[str, Any]) -> Scope:

@@ -79,14 +79,6 @@ SOMEBODY: Final = "somebody else"
 _VERSIONS: Final = 10_000
 
 
-def is_inside(link: Scope, scope: Scope | Bounds) -> bool:
-    """Return whether a link belongs to a scope, or is within bounds."""
-    if isinstance(scope, Bounds):
-        return scope.holds(link)
-    pairs = ((getattr(link, name), getattr(scope, name)) for name in ("user_id", "agent_id", "run_id"))
-    return all(not wanted or have == wanted for have, wanted in pairs)
-
-
 def partition_links(
     links: Iterable[Link], scopes: Sequence[Scope | Bounds], bounds: Bounds | None = None
 ) -> tuple[list[Link], list[Link]]:
@@ -98,8 +90,8 @@ def partition_links(
     own_items: list[Link] = []
     others: list[Link] = []
     for link in links:
-        own = owner_of(link.scope) in owners or any(is_inside(link.scope, scope) for scope in scopes)
-        own = own and (bounds is None or is_inside(link.scope, bounds))
+        own = owner_of(link.scope) in owners or any(scope.holds(link.scope) for scope in scopes)
+        own = own and (bounds is None or bounds.holds(link.scope))
         (own_items if own else others).append(link)
     return own_items, others
 
@@ -141,7 +133,7 @@ def owner_named(links: Iterable[Link], user_id: str, bounds: Bounds | None) -> s
     people = [one for one in owners if one.user_id and one.user_id != EVERYBODY and not one.user_id.startswith(PREFIX)]
     if any(one.user_id == user_id for one in people) or (owners and not people):
         return ""
-    names = (_person_name(one.user_id) for one in people if bounds is None or is_inside(one, bounds))
+    names = (_person_name(one.user_id) for one in people if bounds is None or bounds.holds(one))
     return next(filter(None, names), SOMEBODY)
 
 
@@ -158,7 +150,7 @@ def refuse_shared(links: Iterable[Link], bounds: Bounds | None) -> None:
 
     Who they are is not told.
     """
-    if bounds is not None and not all(is_inside(link.scope, bounds) for link in links):
+    if bounds is not None and not all(bounds.holds(link.scope) for link in links):
         raise Forbidden(
             "other users share this memory",
             hint="update and delete change only your own part of it; this needs a key for the whole tenant",

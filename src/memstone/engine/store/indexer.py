@@ -11,7 +11,7 @@ from memstone.core.checks.filters import where_current, where_in_scope
 from memstone.engine.request_scope import Progress, report_progress
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.embedding import is_outage
-from memstone.engine.store.embedding_context import stored_before
+from memstone.engine.store.embedding_context import read_contexts, stored_before
 from memstone.engine.store.turns import Turn
 from memstone.engine.store.versions import Space, add_vectors, ensure_space
 from memstone.engine.store.write import current_space
@@ -77,12 +77,7 @@ async def _prepare_space(runtime: Runtime, tx: Tx, space: Space) -> int:
 
 
 async def _embed_rows(runtime: Runtime, space: Space, rows: Sequence[Record]) -> int:
-    before = (
-        [await runtime.ledger.read(_make_context_reader(row)) for row in rows]
-        if runtime.embedding.tells_words
-        else None
-    )
-    vectors = await runtime.embedding.many([row.text for row in rows], before)
+    vectors = await runtime.embedding.many([row.text for row in rows], await read_contexts(runtime, rows))
     for vector in vectors:
         if isinstance(vector, MemstoneError) and is_outage(vector):
             raise vector
@@ -95,10 +90,6 @@ async def _embed_rows(runtime: Runtime, space: Space, rows: Sequence[Record]) ->
         return stored
 
     return await runtime.ledger.write(work)
-
-
-def _make_context_reader(row: Record) -> Work[str]:
-    return lambda tx: stored_before(tx, row)
 
 
 async def _activate_space(runtime: Runtime, tx: Tx, space: Space) -> int:

@@ -22,7 +22,6 @@ from memstone.engine.store.draft import dedupe_value, event_of, text_hash
 from memstone.engine.store.holders import (
     Replacement,
     as_direct_links,
-    is_inside,
     partition_links,
     replace_for,
     unlink_holders,
@@ -373,7 +372,7 @@ async def take_from(
 ) -> Literal["DELETE", "UNLINK"]:
     """Delete a memory for a scope; with its last link, the memory itself; return the event."""
     links = await tx.links.of(record.tenant_id, record.seq)
-    own = [link for link in links if is_inside(link.scope, scope)]
+    own = [link for link in links if scope.holds(link.scope)]
     if len(own) == len(links):
         await delete_for_everybody(tx, record, links, now, reason)
         return "DELETE"

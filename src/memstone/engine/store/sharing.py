@@ -11,7 +11,6 @@ from memstone.core.checks.filters import where_visible
 from memstone.engine.runtime import Runtime
 from memstone.engine.search_request import checked_limit, checked_offset
 from memstone.engine.store.draft import event_of
-from memstone.engine.store.holders import is_inside
 from memstone.engine.store.revise import (
     UNSET,
     UpdateRequest,
@@ -103,7 +102,7 @@ async def unshare_memory(
 
 
 async def _has_link_in_scope(tx: Tx, record: Record, scope: Scope) -> bool:
-    return any(is_inside(link.scope, scope) for link in await tx.links.of(record.tenant_id, record.seq))
+    return any(scope.holds(link.scope) for link in await tx.links.of(record.tenant_id, record.seq))
 
 
 async def replace_memory_text(

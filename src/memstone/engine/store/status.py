@@ -18,8 +18,8 @@ from memstone.engine.store.draft import event_of
 from memstone.engine.store.holders import refuse_shared
 from memstone.engine.store.revise import delete_for_everybody
 from memstone.engine.store.sharing import checked_reason
-from memstone.engine.store.versions import checked_id, supersede_version, under_id, vectors_of
-from memstone.errors import Conflict, InvalidInput, NotFoundError
+from memstone.engine.store.versions import checked_id, require_current, supersede_version, vectors_of
+from memstone.errors import Conflict, InvalidInput
 from memstone.language.language import Language
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
@@ -97,7 +97,7 @@ async def confirm_memory(runtime: Runtime, memory_id: str, reason: str | None) -
     wanted, now, why = checked_id(memory_id), runtime.now(), checked_reason(runtime, reason or "confirmed")
 
     async def work(tx: Tx) -> StatusResult:
-        record = await _read_current_version(runtime, tx, wanted)
+        record = await require_current(tx, runtime.tenant_id, wanted)
         status = Status(record.status)
         if not record.doubtful:
             return {"id": wanted, "event": "NONE", "status": status.value}
@@ -118,7 +118,7 @@ async def reject_memory(runtime: Runtime, memory_id: str, reason: str | None) ->
     wanted, now, why = checked_id(memory_id), runtime.now(), checked_reason(runtime, reason or "rejected")
 
     async def work(tx: Tx) -> None:
-        record = await _read_current_version(runtime, tx, wanted)
+        record = await require_current(tx, runtime.tenant_id, wanted)
         _check_transition(record, (Status.QUARANTINED,), Status.DELETED)
         links = await tx.links.of(record.tenant_id, record.seq)
         refuse_shared(links, runtime.bounds)
@@ -135,7 +135,7 @@ async def set_visibility(runtime: Runtime, memory_id: str, visibility: Visibilit
     wanted, now = checked_id(memory_id), runtime.now()
 
     async def work(tx: Tx) -> VisibilityResult:
-        record = await _read_current_version(runtime, tx, wanted)
+        record = await require_current(tx, runtime.tenant_id, wanted)
         if visibility_of(record.data) == visibility:
             return {"id": wanted, "event": "NONE", "visibility": visibility}
         links = await tx.links.of(record.tenant_id, record.seq)
@@ -160,7 +160,7 @@ async def _change_status(
     wanted, now, why = checked_id(memory_id), runtime.now(), checked_reason(runtime, reason or None)
 
     async def work(tx: Tx) -> StatusResult:
-        record = await _read_current_version(runtime, tx, wanted)
+        record = await require_current(tx, runtime.tenant_id, wanted)
         if record.status == status:
             return {"id": wanted, "event": "NONE", "status": status.value}
         _check_transition(record, among, status)
@@ -171,13 +171,6 @@ async def _change_status(
         return {"id": wanted, "event": switch, "status": status.value, "version": new.version}
 
     return await runtime.ledger.write(work)
-
-
-async def _read_current_version(runtime: Runtime, tx: Tx, memory_id: str) -> Record:
-    record = await under_id(tx.memories.current, runtime.tenant_id, memory_id)
-    if record is None:
-        raise NotFoundError(f"no memory {memory_id}")
-    return record
 
 
 def _check_transition(record: Record, among: Sequence[str], wanted: str) -> None:

@@ -225,6 +225,13 @@ def origin_of(turn: Turn) -> dict[str, str]:
     return {} if turn.draft.origin == turn.message.role else {"origin": str(turn.draft.origin)}
 
 
+def message_of(turn: Turn) -> dict[str, Any]:
+    """Return a turn as a signal contains it."""
+    message = turn.message
+    when = {"occurred_at": turn.occurred_at, "dated": turn.draft.dated, "repeated": turn.repeated}
+    return {"role": message.role, "content": turn.text, "name": message.name, **when, **origin_of(turn)}
+
+
 def turn_dedupe(scope: Scope, speaker: str, text: str, when: Instant | None, repeated: int = 0) -> str:
     """Return what makes two turns equal: place, speaker, words, and the time if the caller sets it."""
     answer_text = f"turn:{when or ''}:{speaker}" + (f":{repeated}" if repeated else "")

@@ -15,7 +15,7 @@ from memstone.core.checks.arguments import IDS
 from memstone.engine.store.deleted_spans import as_told
 from memstone.engine.store.draft import links_of, text_doc
 from memstone.engine.store.mention import note_of, write_mentions
-from memstone.errors import Conflict, InvalidInput
+from memstone.errors import Conflict, InvalidInput, NotFoundError
 from memstone.language.language import Language
 from memstone.model.instant import Instant
 from memstone.model.memory import INDEXED, Link, Record, Status, owner_of
@@ -131,14 +131,8 @@ async def link_to(tx: Tx, language: Language, record: Record, scope: Scope, now:
     """Add a link for another conversation in which a known memory was repeated."""
     links = await tx.links.of(record.tenant_id, record.seq)
     owned = [link.scope for link in links if scope.user_id and link.scope.user_id == scope.user_id]
-    if record.valid_to is None and owned and not any(_is_seen(one, scope) for one in owned):
+    if record.valid_to is None and owned and not any(scope.holds(one) for one in owned):
         await add_links(tx, language, record, [Link(scope, now)], now)
-
-
-def _is_seen(link: Scope, scope: Scope) -> bool:
-    """Return whether a link is visible in a scope."""
-    pairs = ((getattr(link, name), getattr(scope, name)) for name in ("agent_id", "run_id"))
-    return all(not wanted or have == wanted for have, wanted in pairs)
 
 
 async def remove_links(tx: Tx, language: Language, record: Record, links: Sequence[Link]) -> None:
@@ -286,3 +280,11 @@ async def under_id(look: Callable[[str, str], Awaitable[T]], tenant_id: str, mem
     if found or lower == memory_id or not _UUID.fullmatch(lower):
         return found
     return await look(tenant_id, lower)
+
+
+async def require_current(tx: Tx, tenant_id: str, memory_id: str) -> Record:
+    """Return the current version of a memory; raise ``NotFoundError`` if there is none."""
+    record = await under_id(tx.memories.current, tenant_id, memory_id)
+    if record is None:
+        raise NotFoundError(f"no memory {memory_id}")
+    return record

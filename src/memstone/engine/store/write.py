@@ -178,13 +178,14 @@ async def _commit_one(commit: _Commit, draft: Draft) -> Outcome:
 
 def _add_draft(commit: _Commit, draft: Draft) -> Outcome:
     record = new_record(draft, commit.tenant_id, commit.now)
-    links, vectors = [Link(draft.scope, commit.now, draft.dedupe)], _draft_vectors(draft, commit.space)
+    links, vectors = [Link(draft.scope, commit.now, draft.dedupe)], draft_vectors(draft, commit.space)
     entry = NewVersion(record, links, vectors, draft.named)
     commit.new[draft.dedupe] = entry, event_of(EventType.ADD, record, draft.scope, commit.now)
     return Outcome(EventType.ADD, record, draft)
 
 
-def _draft_vectors(draft: Draft, space: Space | None) -> Vectors:
+def draft_vectors(draft: Draft, space: Space | None) -> Vectors:
+    """Return the vector of a draft with its space, if it has one."""
     return [] if draft.vector is None or space is None else [(space, draft.vector)]
 
 
@@ -218,10 +219,10 @@ async def _update_known_memory(commit: _Commit, known: Record, draft: Draft, rea
     moved = [replace(link, scope=draft.scope) if link.dedupe == draft.dedupe else link for link in links]
     if others:  # they keep what they have
         await replace_for(
-            tx, commit.language, Replacement(known, new, links, moved, _draft_vectors(draft, space), reason), now
+            tx, commit.language, Replacement(known, new, links, moved, draft_vectors(draft, space), reason), now
         )
         return Outcome(EventType.REPLACE, new, draft, known.text, reason, old_id=known.id)
-    await supersede_version(tx, commit.language, known, new, moved, _draft_vectors(draft, space))
+    await supersede_version(tx, commit.language, known, new, moved, draft_vectors(draft, space))
     await tx.events.append([event_of(EventType.UPDATE, new, draft.scope, now, before=known, reason=reason)])
     return Outcome(EventType.UPDATE, new, draft, known.text, reason)
 

@@ -21,7 +21,6 @@ from memstone.engine.request_scope import ExportLines, scope_or_everybody
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.deleted_spans import name_again
 from memstone.engine.store.draft import text_hash
-from memstone.engine.store.holders import is_inside
 from memstone.engine.store.indexer import fill_missing
 from memstone.engine.store.revise import dedupe_of
 from memstone.engine.store.turns import turn_dedupe
@@ -301,7 +300,7 @@ async def export_lines(engine: Engine, values: Mapping[str, Any], *, everybody: 
     until = await runtime.ledger.read(lambda tx: tx.admin.cursor())
     async for record, links, more in _iterate_versions(runtime, scope, until):
         exported.add(record.id)
-        yield memory_line(record, [link for link in links if is_inside(link.scope, scope)], more)
+        yield memory_line(record, [link for link in links if scope.holds(link.scope)], more)
     lost: set[str] = set()
     async for event in _iterate_events(runtime, scope):
         if event.memory_id in exported:
@@ -363,7 +362,7 @@ def _restrict_state(state: dict[str, Any] | None, scope: Scope, exported: set[st
     if "links" in stored:
         names = ("user_id", "agent_id", "run_id")
         seen = ((Scope(scope.tenant_id, *(one.get(name, "") for name in names)), one) for one in stored["links"])
-        stored["links"] = [one for who, one in seen if is_inside(who, scope)]
+        stored["links"] = [one for who, one in seen if scope.holds(who)]
     return stored
 
 

@@ -16,7 +16,6 @@ from memstone.core.consolidation import LASTING, days_before, over_budget, short
 from memstone.engine.request_scope import scope_or_everybody
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import text_hash
-from memstone.engine.store.holders import is_inside
 from memstone.engine.store.versions import end_version, insert_version
 from memstone.engine.upkeep.passes import ALL, PAGE, Pass, is_current, parts_to_tidy
 from memstone.errors import InvalidInput
@@ -143,7 +142,7 @@ def _select_over_budget(records: Sequence[Record], run: Pass, wanted: SummaryLim
 async def _is_theirs(tx: Tx, record: Record, scope: Scope, *, again: bool) -> bool:
     """Return whether nobody outside the scope sees it and, unless that is asked for, it was not brought back before."""
     links = await tx.links.of(record.tenant_id, record.seq)
-    if not all(is_inside(link.scope, scope) for link in links) or len({owner_of(link.scope) for link in links}) > 1:
+    if not all(scope.holds(link.scope) for link in links) or len({owner_of(link.scope) for link in links}) > 1:
         return False
     history = [] if again else await tx.events.of(record.tenant_id, record.id)
     return not any(event.event == EventType.SUMMARIZE and event.is_deleted for event in history)
