@@ -110,6 +110,7 @@ async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
     """Learn from a request now, or queue it; its turns are stored in any case."""
     # What learns takes longer to load than all the rest, so it is loaded when it is first needed.
     from memstone.engine.background.model_cost import learn_and_log_cost
+    from memstone.engine.learn.converse import LearnMode
     from memstone.engine.learn.intake import prepare_conversation
     from memstone.engine.learn.queue import is_inline, queue_conversation
     from memstone.engine.store.holders import PREFIX
@@ -124,7 +125,8 @@ async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
 
         await learn_waiting(runtime, conversation.scope)
     turns = list(conversation.turns)
-    learned = await learn_and_log_cost(runtime, conversation, keep=not request.strict)
+    mode = LearnMode.STRICT if request.strict else LearnMode.QUEUE
+    learned = await learn_and_log_cost(runtime, conversation, mode)
     if learned.error is not None and request.strict:
         raise learned.error
     unforgotten = await runtime.io.compute(partial(_forget_warnings, runtime.language.facts, turns, learned))

@@ -6,7 +6,7 @@ from typing import Final
 
 from memstone.engine.background.jobs import Work, failure_of
 from memstone.engine.learn.by_model import meter_model_usage
-from memstone.engine.learn.converse import ConversationToLearn, LearnResult, learn_from_conversation
+from memstone.engine.learn.converse import ConversationToLearn, LearnMode, LearnResult, learn_from_conversation
 from memstone.engine.runtime import Runtime
 from memstone.model.instant import Instant
 from memstone.ports.ledger import Tx
@@ -15,14 +15,14 @@ TASK: Final = "add"
 LEARNED: Final = "learned"
 
 
-async def learn_and_log_cost(runtime: Runtime, conversation: ConversationToLearn, *, keep: bool) -> LearnResult:
+async def learn_and_log_cost(runtime: Runtime, conversation: ConversationToLearn, mode: LearnMode) -> LearnResult:
     """Learn from a conversation; what a model was asked for it is logged, with what is learned or without.
 
     An answer that is known already costs nothing, and neither does a model that was not reached: these leave no row.
     """
     asking, meter = meter_model_usage(runtime)
     if meter is None:
-        return await learn_from_conversation(runtime, conversation, keep=keep)
+        return await learn_from_conversation(runtime, conversation, mode)
     work = Work(TASK, conversation.scope)
 
     async def store_cost(tx: Tx, learned: LearnResult, now: Instant) -> None:
@@ -31,7 +31,7 @@ async def learn_and_log_cost(runtime: Runtime, conversation: ConversationToLearn
             changed = sum(outcome.error is None for outcome in learned.outcomes)
             await tx.jobs.put(work.row(LEARNED, {"changes": changed}, now))
 
-    learned = await learn_from_conversation(asking, conversation, keep=keep, closing=store_cost)
+    learned = await learn_from_conversation(asking, conversation, mode, closing=store_cost)
     if work.model is None and (meter.input_tokens or meter.output_tokens):  # paid for, and nothing came of it
         work.add_cost(meter)
         outcome = LEARNED if learned.error is None else failure_of(learned.error).outcome

@@ -41,7 +41,13 @@ from memstone.engine.background.jobs import (
 from memstone.engine.layers.distill import DistillResult, distill_session
 from memstone.engine.layers.episodes import uncount_episode
 from memstone.engine.learn.by_model import meter_model_usage
-from memstone.engine.learn.converse import ConversationToLearn, LearnResult, learn_from_conversation, reconcile_turns
+from memstone.engine.learn.converse import (
+    ConversationToLearn,
+    LearnMode,
+    LearnResult,
+    learn_from_conversation,
+    reconcile_turns,
+)
 from memstone.engine.learn.inbox import conversation_of, group_signals, is_session, verbatim_of
 from memstone.engine.learn.ingest import (
     IngestRun,
@@ -223,7 +229,7 @@ class SessionWork:
                 await self._keep(tx, signals, failure, describe_decisions(conversation, learned), now, last=last)
             stored.append(failure)
 
-        learned = await learn_from_conversation(asking, conversation, again=True, closing=store_outcome)
+        learned = await learn_from_conversation(asking, conversation, LearnMode.RETRY, closing=store_outcome)
         self._work.add_cost(meter)
         if not stored and learned.error is not None:
             return failure_of(learned.error, session=is_session(signals[0]))

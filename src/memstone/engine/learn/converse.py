@@ -1,51 +1,45 @@
 """``add`` with ``infer=True``: store the turns, and learn from them.
 
-The steps are: ingest, extract, relate, reconcile, commit. No transaction is open while a model works. If a model cannot
-be reached, the turns are stored, and the next call in the same scope tries again.
+The steps are: extract, embed, relate and decide, commit. No transaction is open while a model works. If a model cannot
+be reached, ``LearnMode`` says what becomes of the rest; usually it is queued, and the next call in the same scope tries
+again.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
-from logging import DEBUG
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from memstone.core.checks.filters import write_filters
-from memstone.core.llm.decisions import DecisionKind, LlmDecision, decision_prompt, parse_decisions
-from memstone.core.llm.evidence import Conversation
-from memstone.core.llm.operations import KnownFact
-from memstone.engine.learn.by_model import ConversationQuestion, as_llm_error, ask_model, in_two
+from memstone.engine.learn.by_model import ConversationQuestion, as_llm_error, in_two
 from memstone.engine.learn.commit import CommitPlan, NeedsVectors, apply_plan, known_in
 from memstone.engine.learn.extract import FACTS, ExtractedFacts, extract_facts
 from memstone.engine.learn.graph_llm import graph_of
 from memstone.engine.learn.lessons import idle_turns, note_idle, recognise_turn, signal_data
 from memstone.engine.learn.neighbours import (
     Fact,
-    NeighbourMemory,
-    Proposal,
     find_neighbours,
     read_changes,
-    read_related_memories,
 )
+from memstone.engine.learn.proposals import request_proposals
 from memstone.engine.policy import apply_scope_policy
 from memstone.engine.runtime import Runtime
-from memstone.engine.store.draft import Draft, dedupe_value
+from memstone.engine.store.draft import Draft
 from memstone.engine.store.embedding_context import said_before
 from memstone.engine.store.mention import find_names
 from memstone.engine.store.turns import Turn
 from memstone.engine.store.versions import Space
 from memstone.engine.store.write import Outcome, action_of, current_space
-from memstone.errors import LLMError, MemstoneError
+from memstone.errors import MemstoneError
 from memstone.language.language import Language
 from memstone.model.event import EventType, Signal
-from memstone.model.fact import FactAction, fact_key
 from memstone.model.ids import new_id
-from memstone.model.instant import Instant, datetime_from_instant
+from memstone.model.instant import Instant
 from memstone.model.memory import Layer
-from memstone.model.message import Message
 from memstone.model.query import Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -53,133 +47,6 @@ from memstone.trace import log, log_event
 
 if TYPE_CHECKING:
     from memstone.results import Degradation, DroppedFact, RemovalProposal
-
-# --- what a language model would do with facts that structure leaves open ---------------------------------------------
-
-
-_OPEN_FROM: Final = 0.45
-"""Below this cosine a memory has nothing to do with a fact, and no model need be asked."""
-
-_ACTIONS: Final = {
-    DecisionKind.ADD: FactAction.ADD,
-    DecisionKind.UPDATE: FactAction.REVISE,
-    DecisionKind.DELETE: FactAction.RETRACT,
-    DecisionKind.NONE: FactAction.IGNORE,
-}
-
-
-async def request_proposals(
-    runtime: Runtime, scope: Scope, facts: list[Fact], among: list[Fact], signature: str
-) -> LLMError | None:
-    """Ask a model about facts that have similar memories, and note its proposals on them.
-
-    What the model adds beside a change of a memory becomes a fact of its own. Gives the error when the answer breaks
-    off: what is complete in it counts.
-    """
-    near = await read_related_memories(runtime, scope, among, signature)
-    asked = [(fact, around) for fact, around in zip(among, near, strict=True) if _is_open(fact, around)]
-    if not asked:
-        return None
-    memories = [_select_nearest(around, runtime.policy.curation.neighbours) for _, around in asked]
-    neighbours = [[KnownFact(str(one.seq), one.text, one.day) for one in around] for around in memories]
-    new = [fact.draft.text for fact, _ in asked]
-    build = partial(decision_prompt, new, neighbours, runtime.policy.curation.decision_prompt)
-    question = await runtime.io.compute(build)
-    answer = await ask_model(runtime, question, lambda text: parse_decisions(text, len(asked), len(question.targets)))
-    for line in answer.value.log:
-        log_event("memory.decision.dropped", DEBUG, what=line)
-    texts = {one.seq: one.text for around in memories for one in around}
-    lines = [fact.draft.text for fact, _ in asked]
-    added: list[tuple[Fact, str]] = []
-    for number, (fact, _) in enumerate(asked, 1):
-        decisions = answer.value.for_fact(number) or ()
-        added += _note_proposals(
-            facts,
-            fact,
-            [_build_proposal(runtime.language, one, question.targets, texts, fact, lines) for one in decisions],
-        )
-    await _reword_additions(runtime, [(fact, text) for fact, text in added if text and text != fact.draft.text])
-    return answer.cut
-
-
-def _is_open(fact: Fact, around: Sequence[NeighbourMemory]) -> bool:
-    """Return whether to ask a model about a fact: it is new and has similar memories.
-
-    What only ends something is decided by structure.
-    """
-    if fact.candidate.forget or not fact.adds:
-        return False
-    if not around or any(one.text == fact.draft.text for one in around):
-        return False
-    return max(one.cosine for one in around) >= _OPEN_FROM
-
-
-def _select_nearest(around: Sequence[NeighbourMemory], most: int) -> list[NeighbourMemory]:
-    return sorted(around, key=lambda one: -one.cosine)[:most]
-
-
-def _note_proposals(facts: list[Fact], fact: Fact, proposed: Sequence[Proposal]) -> list[tuple[Fact, str]]:
-    """Keep one proposal per memory, and one addition; return additions and their wording.
-
-    A fact that goes into a memory, or that one says already, and is added besides is two facts.
-    """
-    fact.proposals = list({one.target: one for one in proposed if one.action is not FactAction.ADD}.values())
-    addition = next((one for one in reversed(proposed) if one.action is FactAction.ADD), None)
-    if addition is None:
-        return []
-    if any(one.action in (FactAction.REVISE, FactAction.IGNORE) for one in fact.proposals):
-        fact = replace(fact, draft=replace(fact.draft), proposals=[addition])
-        facts.append(fact)
-    else:
-        fact.proposals.append(addition)
-    return [(fact, addition.text)]
-
-
-async def _reword_additions(runtime: Runtime, added: Sequence[tuple[Fact, str]]) -> None:
-    """Use the model's wording for additions that get a vector; others keep their own."""
-    if not added:
-        return
-    vectors: Sequence[bytes | MemstoneError | None] = [None] * len(added)
-    if runtime.embedding.on:
-        vectors = await runtime.embedding.many([text for _, text in added])
-    for (fact, text), vector in zip(added, vectors, strict=True):
-        if isinstance(vector, MemstoneError):
-            continue
-        draft, candidate = fact.draft, fact.candidate
-        draft.text, draft.vector = text, vector
-        draft.key = fact_key(candidate.category, text, candidate.polarity)
-        draft.dedupe = dedupe_value(draft.scope, runtime.policy.known_scope, speaker="", key=None, text=text)
-
-
-def _build_proposal(
-    language: Language,
-    chosen: LlmDecision,
-    targets: Sequence[str],
-    texts: dict[int, str],
-    fact: Fact,
-    lines: Sequence[str],
-) -> Proposal:
-    """Return the proposal for a decision.
-
-    A wording that goes beyond the memory, the facts and what was said is an addition.
-    """
-    target = int(targets[chosen.target - 1]) if chosen.target is not None else None
-    reason = chosen.reason or "the model's decision"
-    known = [texts[target]] if target is not None and target in texts else []
-    conversation = Conversation(
-        [Message("user", fact.turn.text)],
-        known=[*known, *lines],
-        now=datetime_from_instant(fact.turn.occurred_at),
-        language=language,
-    )
-    borne_out = not chosen.text or conversation.bears_out(chosen.text)
-    if chosen.operation is DecisionKind.UPDATE and not borne_out and fact.judged:
-        return Proposal(FactAction.ADD, None, "", reason)
-    return Proposal(_ACTIONS[chosen.operation], target, chosen.text if borne_out else "", reason)
-
-
-# --- ``add`` with ``infer=True`` --------------------------------------------------------------------------------------
-
 
 COMPARED_WITH: Final = "compared_with"
 """Where the inbox keeps the filter of a conversation that has one."""
@@ -237,49 +104,68 @@ Closing: TypeAlias = Callable[[Tx, LearnResult, Instant], Awaitable[None]]
 """What somebody who learns again has to do in the transaction in which it is learned; what it raises undoes that."""
 
 
+class LearnMode(StrEnum):
+    """What becomes of what cannot be learned now, because a model is out of reach."""
+
+    # The caller gets the error, and nothing is stored: not even the turns.
+    STRICT = "strict"
+    # The turns are stored, what was learned is committed, and a signal for the rest is queued.
+    QUEUE = "queue"
+    # What was learned is committed. Nothing is stored or queued for the rest: the signal that is tried again stays.
+    RETRY = "retry"
+
+
 async def learn_from_conversation(
     runtime: Runtime,
     conversation: ConversationToLearn,
+    mode: LearnMode = LearnMode.QUEUE,
     *,
-    keep: bool = True,
-    again: bool = False,
     closing: Closing | None = None,
 ) -> LearnResult:
-    """Store turns and commit the facts they state; with ``keep``, queue what cannot be learned now.
+    """Store turns and commit the facts they state: extract, embed, relate and decide, commit.
 
-    Without, the caller is strict: a model that fails is an ``LLMError`` and nothing is learned. ``again`` is such a
-    try: it keeps what it can learn, and whoever makes it keeps the rest waiting, by ``closing`` if anything is kept.
+    ``closing`` runs in the transaction of the commit, if there is one.
     """
-    strict, keep = not keep and not again, keep and not again
     runtime = await apply_scope_policy(runtime, conversation.scope)
     await runtime.ledger.read(partial(reconcile_turns, conversation=conversation))
     try:
         found = await _extract_and_log(runtime, conversation)
-        if found.error is not None and (strict or not found.facts):
-            space = await _space_of_turns(runtime, conversation) if keep else None
-            return await _put_off(
-                runtime, conversation, as_llm_error(found.error) if strict else found.error, space, keep=keep
-            )
-        with runtime.watch.step("learn.embed"):
-            space, waiting = await _embed_drafts(runtime, conversation.stored_turns, found.facts)
-            await find_names(runtime.io, conversation.stored_turns, runtime.language.names)
+        if found.error is not None and (mode is LearnMode.STRICT or not found.facts):
+            return await _put_off_unread(runtime, conversation, found.error, mode)
+        space, waiting = await _embed_conversation(runtime, conversation, found.facts)
     except MemstoneError as error:  # an embedder that has just failed is not asked again for the turns alone
-        return await _put_off(runtime, conversation, error, keep=keep)
-    if strict and waiting:
+        return await _put_off(runtime, conversation, error, mode)
+    if mode is LearnMode.STRICT and waiting:
         return LearnResult([], waiting[0].error)
     ready = [fact for fact in found.facts if space is None or _needs_no_vector(fact)]
     cursor, undecided = await _relate_and_decide(runtime, conversation, ready, space)
-    if runtime.policy.graph_llm:
-        await _name_all(runtime, [fact.draft for fact in ready if fact.adds])
-    if undecided is not None and strict:
+    if mode is LearnMode.STRICT and undecided is not None:
         return LearnResult([], as_llm_error(undecided))
     missing = found.error or (waiting[0].error if waiting else None)
-    signal = (
-        signal_of(conversation, conversation.turns, runtime.now(), error=missing)
-        if missing is not None and keep
-        else None
-    )
-    plan = CommitPlan(
+    plan = _build_plan(conversation, ready, cursor, space)
+    learned = await _begin_result(runtime, found, undecided)
+    learned.error = found.error if mode is LearnMode.QUEUE else missing
+    failed = await _commit(runtime, conversation, found, plan, learned, missing, mode, closing)
+    if failed is not None:
+        return await _put_off(runtime, conversation, failed, mode, space)
+    learned.unmet, learned.left_out = _unmet_forget_requests(ready, learned.outcomes), plan.left_out
+    learned.outcomes += waiting if mode is LearnMode.QUEUE else []
+    _log_decisions(runtime.language, conversation, found, learned)
+    return learned
+
+
+async def _embed_conversation(
+    runtime: Runtime, conversation: ConversationToLearn, facts: Sequence[Fact]
+) -> tuple[Space | None, list[Outcome]]:
+    """Embed turns and facts, and find the names in turns; return facts without a vector."""
+    with runtime.watch.step("learn.embed"):
+        space, waiting = await _embed_drafts(runtime, conversation.stored_turns, facts)
+        await find_names(runtime.io, conversation.stored_turns, runtime.language.names)
+    return space, waiting
+
+
+def _build_plan(conversation: ConversationToLearn, ready: list[Fact], cursor: int, space: Space | None) -> CommitPlan:
+    return CommitPlan(
         conversation.scope,
         conversation.turns,
         ready,
@@ -288,23 +174,31 @@ async def learn_from_conversation(
         keep_turns=conversation.keep_turns,
         project=conversation.project,
     )
-    learned = await _begin_result(runtime, found, undecided, error=found.error if keep else missing)
-    idle = (
-        []
-        if missing is not None
-        else await idle_turns(runtime, conversation.stored_turns, ready, by_model=_by_model(runtime, found))
-    )
+
+
+async def _commit(
+    runtime: Runtime,
+    conversation: ConversationToLearn,
+    found: ExtractedFacts,
+    plan: CommitPlan,
+    learned: LearnResult,
+    missing: MemstoneError | None,
+    mode: LearnMode,
+    closing: Closing | None,
+) -> MemstoneError | None:
+    """Commit the plan, with a signal for what is missing; return why it could not be done."""
+    signal, idle = None, list[Turn]()
+    if missing is None:
+        by_model = _by_model(runtime, found)
+        idle = await idle_turns(runtime, conversation.stored_turns, plan.facts, by_model=by_model)
+    elif mode is LearnMode.QUEUE:
+        signal = signal_of(conversation, conversation.turns, runtime.now(), error=missing)
     unit = partial(_commit_unit, runtime=runtime, plan=plan, signal=signal, into=learned, closing=closing, idle=idle)
     with runtime.watch.step("learn.settle"):
         failed = await _run_unit(runtime, unit)
-    if failed is not None:
-        return await _put_off(runtime, conversation, failed, space, keep=keep)
-    if signal is not None:
+    if failed is None and signal is not None:
         runtime.waiting.record_deferral(runtime.tenant_id)
-    learned.unmet, learned.left_out = _unmet_forget_requests(ready, learned.outcomes), plan.left_out
-    learned.outcomes += waiting if keep else []
-    _log_decisions(runtime.language, conversation, found, learned)
-    return learned
+    return failed
 
 
 async def _relate_and_decide(
@@ -320,14 +214,14 @@ async def _relate_and_decide(
         cursor = await find_neighbours(runtime, scope, open_ones, signature)
         undecided = await _try_proposals(runtime, scope, ready, open_ones, space)
         await read_changes(runtime, scope, [fact for fact in ready if not fact.judged], signature)
+    if runtime.policy.graph_llm:
+        await _name_all(runtime, [fact.draft for fact in ready if fact.adds])
     return cursor, undecided
 
 
-async def _begin_result(
-    runtime: Runtime, found: ExtractedFacts, undecided: MemstoneError | None, *, error: MemstoneError | None
-) -> LearnResult:
+async def _begin_result(runtime: Runtime, found: ExtractedFacts, undecided: MemstoneError | None) -> LearnResult:
     """Return the parts of the answer that are known before anything is written."""
-    learned = LearnResult([], error, partial=found.error is not None)
+    learned = LearnResult([], partial=found.error is not None)
     learned.dropped = [one.as_dict() for one in found.dropped]
     learned.review = await _for_review(runtime, found.review)
     learned.warnings = found.left
@@ -484,6 +378,16 @@ async def _commit_unit(
         await closing(tx, into, now)
 
 
+async def _put_off_unread(
+    runtime: Runtime, conversation: ConversationToLearn, error: MemstoneError, mode: LearnMode
+) -> LearnResult:
+    """Store the turns, if wanted, of a conversation from which nothing was extracted."""
+    if mode is LearnMode.STRICT:
+        return await _put_off(runtime, conversation, as_llm_error(error), mode)
+    space = await _space_of_turns(runtime, conversation) if mode is LearnMode.QUEUE else None
+    return await _put_off(runtime, conversation, error, mode, space)
+
+
 async def _space_of_turns(runtime: Runtime, conversation: ConversationToLearn) -> Space | None:
     """Embed the turns and return their vector space, or None without an embedder."""
     try:
@@ -496,13 +400,12 @@ async def _put_off(
     runtime: Runtime,
     conversation: ConversationToLearn,
     error: MemstoneError,
+    mode: LearnMode,
     space: Space | None = None,
-    *,
-    keep: bool,
 ) -> LearnResult:
-    """Store the turns with their vectors, and queue the conversation for another try."""
+    """In the mode ``QUEUE``, store the turns with their vectors, and queue the conversation; return the error."""
     _log_failure(conversation, error)
-    if keep:
+    if mode is LearnMode.QUEUE:
         now = runtime.now()
         plan = CommitPlan(conversation.scope, conversation.stored_turns, [], 0, space, project=conversation.project)
         signal = signal_of(conversation, conversation.turns, now, error=error)
