@@ -197,32 +197,44 @@ class Material:
     profile: Profile = NOBODY
 
 
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What the ledger says about the hits of a request, as of now."""
+
+    valid: Container[int]
+    """The numbers of hits that still hold."""
+
+    suppressed: Container[str]
+    """Turns that state something deleted."""
+
+    private: Container[str]
+    """Turns of which a private fact was learned."""
+
+    learned: Container[str]
+    """Turns of which a fact was learned."""
+
+    changed: Mapping[str, str]
+    """Turns of which something no longer holds, each with a note."""
+
+    former_identity: Container[str]
+    """Hits that were part of the identity, and are not any more."""
+
+    episodes: Mapping[str, Record | None]
+    """Episodes without what was deleted of them; None where nothing is left."""
+
+    owners: Mapping[str, str]
+    """Who shares a hit with the caller."""
+
+
 async def read_material(tx: Tx, wanted: MaterialRequest, cache: BlockCache) -> Material:
     """Read everything that may be shown, in one transaction."""
-    there = await _still_there(tx, wanted)
-    turns = [found.record.id for found, _ in wanted.hits if found.record.layer == Layer.TURN]
-    hidden = await tx.suppressions.turns(wanted.scope.tenant_id, turns) if turns else set()
-    facts = await read_turn_facts(tx, wanted.scope, [found for found, _ in wanted.hits], wanted.now, wanted.as_of)
-    changed = (
-        await (
-            _read_ended_turns(tx, wanted, facts, cache)
-            if wanted.shown_unasked
-            else _read_changed_turns(tx, wanted, turns)
-        )
-        if turns
-        else {}
-    )
-    private, learned = {fact.turn_id for fact in facts if fact.is_private}, {fact.turn_id for fact in facts}
     nothing = Portrait([], [])
     who = (
         nothing
         if wanted.identity_is_empty
         else await read_portrait(tx, wanted.language, _identity_owner(wanted.scope), wanted.now, wanted.as_of)
     )
-    visible = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
-    stale = _of_identity(wanted) - {one.record.id for one in visible}
-    answer = await hide_deleted_in_episodes(tx, [found.record for found, _ in wanted.hits])
-    owners = await read_owners(tx, [found for found, _ in wanted.hits], wanted.bounds, wanted.scope.user_id)
+    evidence = await _read_evidence(tx, wanted, who, cache)
     made = Material(
         items=[],
         overrides=[_build_item(one.record, wanted) for one in who.overrides],
@@ -234,32 +246,59 @@ async def read_material(tx: Tx, wanted: MaterialRequest, cache: BlockCache) -> M
     )
     await _add_profile(tx, made, wanted, who, cache)
     due = await _add_due(tx, made, wanted) if wanted.due else frozenset[str]()
+    _add_hits(made, wanted, evidence, due)
+    if wanted.identity and made.narrative is None:
+        _add_derived_identity(made, wanted, who)
+    return made
+
+
+async def _read_evidence(tx: Tx, wanted: MaterialRequest, who: Portrait, cache: BlockCache) -> _Evidence:
+    """Read what decides whether hits are shown."""
+    found = [found for found, _ in wanted.hits]
+    turns = [one.record.id for one in found if one.record.layer == Layer.TURN]
+    facts = await read_turn_facts(tx, wanted.scope, found, wanted.now, wanted.as_of)
+    changed: Mapping[str, str] = {}
+    if turns and wanted.shown_unasked:
+        changed = await _read_ended_turns(tx, wanted, facts, cache)
+    elif turns:
+        changed = await _read_changed_turns(tx, wanted, turns)
+    current = (*who.overrides, *who.derived, *((who.row,) if who.row else ()))
+    return _Evidence(
+        valid=await _still_there(tx, wanted),
+        suppressed=await tx.suppressions.turns(wanted.scope.tenant_id, turns) if turns else frozenset(),
+        private={fact.turn_id for fact in facts if fact.is_private},
+        learned={fact.turn_id for fact in facts},
+        changed=changed,
+        former_identity=_of_identity(wanted) - {one.record.id for one in current},
+        episodes=await hide_deleted_in_episodes(tx, [one.record for one in found]),
+        owners=await read_owners(tx, found, wanted.bounds, wanted.scope.user_id),
+    )
+
+
+def _add_hits(made: Material, wanted: MaterialRequest, evidence: _Evidence, due: Container[str]) -> None:
+    """Add the hits, or the reason why one is left out; what is due was added already."""
     replies = pair_answers(wanted.hits)
     for found, scored in wanted.hits:
-        record = answer.get(found.record.id, found.record)
-        if found.record.id in due:
+        memory_id = found.record.id
+        if memory_id in due:
             continue
-        if record is None or found.record.id in hidden:
-            made.dropped.append(OmittedMemory(found.record.id, SUPPRESSED))
+        record = evidence.episodes.get(memory_id, found.record)
+        reason = _reason_against(record, wanted, evidence, made.profile)
+        if record is None or reason:
+            made.dropped.append(OmittedMemory(memory_id, reason))
             continue
-        if reason := PRIVATE if record.id in private else _reason_against(record, wanted, changed, learned):
-            made.dropped.append(OmittedMemory(record.id, reason))
-            continue
-        if found.record.seq in wanted.farther and made.profile.holds_most:
-            made.dropped.append(OmittedMemory(record.id, FAR))
-            continue
-        if record.seq not in there or record.id in stale:
-            made.dropped.append(OmittedMemory(record.id, GONE))
-            continue
-        made.rows[record.id] = found
-        item = _build_item(record, wanted, score=scored.score, note=changed.get(record.id, ""))
-        item.reply_to = replies.get(record.id, "")
-        made.items.append(_of_owner(item, owners.get(record.id, "")))
-    for one in who.derived if wanted.identity and made.narrative is None else ():
+        made.rows[memory_id] = found
+        item = _build_item(record, wanted, score=scored.score, note=evidence.changed.get(memory_id, ""))
+        item.reply_to = replies.get(memory_id, "")
+        made.items.append(_of_owner(item, evidence.owners.get(memory_id, "")))
+
+
+def _add_derived_identity(made: Material, wanted: MaterialRequest, who: Portrait) -> None:
+    """Add the identity lines, if no narrative says the same."""
+    for one in who.derived:
         if one.record.id not in made.rows:
             made.rows[one.record.id] = one
             made.items.append(_build_item(one.record, wanted))
-    return made
 
 
 def pair_answers(hits: Sequence[Hit]) -> dict[str, str]:
@@ -350,17 +389,24 @@ async def _read_matches(tx: Tx, where: Where) -> list[FoundMemory]:
     return await tx.memories.among(seqs[:_SURFACE_MOST], where) if seqs else []
 
 
-def _reason_against(
-    record: Record, wanted: MaterialRequest, changed: Mapping[str, str], learned: Container[str]
-) -> str:
-    """Return why a similar memory is not recalled; '' if it is."""
-    if visibility_of(record.data) == Visibility.PRIVATE:
+def _reason_against(record: Record | None, wanted: MaterialRequest, evidence: _Evidence, profile: Profile) -> str:
+    """Return why a hit is left out; '' if it is shown. The first reason counts, and is in the receipt."""
+    if record is None or record.id in evidence.suppressed:
+        return SUPPRESSED
+    if record.id in evidence.private or visibility_of(record.data) == Visibility.PRIVATE:
         return PRIVATE
-    if not wanted.shown_unasked or record.layer != Layer.TURN:
-        return ""
-    if record.id in changed:
+    if wanted.shown_unasked and record.layer == Layer.TURN and (reason := _reason_unasked(record, wanted, evidence)):
+        return reason
+    if record.seq in wanted.farther and profile.holds_most:
+        return FAR
+    return "" if record.seq in evidence.valid and record.id not in evidence.former_identity else GONE
+
+
+def _reason_unasked(record: Record, wanted: MaterialRequest, evidence: _Evidence) -> str:
+    """Return why a turn is not shown to somebody who did not ask for the very words."""
+    if record.id in evidence.changed:
         return CHANGED
-    if record.id not in learned and only_asks(record.text):
+    if record.id not in evidence.learned and only_asks(record.text):
         return ASKS
     return "" if shown_text(record, wanted.language.guard) else QUOTED
 
