@@ -29,6 +29,7 @@ from memstone.cli.terminal import (
 from memstone.core.prompt.profile import Visibility
 from memstone.errors import NotFoundError
 from memstone.model.context_gate import GateMode
+from memstone.model.memory import OPEN
 
 if TYPE_CHECKING:
     from memstone.literals import CallerKind, GateName, LayerName, SearchScope, StatusName, Strategy, VisibilityName
@@ -162,7 +163,7 @@ def _parts_of(hits: Sequence[SearchHit]) -> list[str]:
 @click.option("--filter", "-f", "conditions", metavar="FILTER", multiple=True, help=_FILTER)
 @click.option(
     "--status",
-    type=click.Choice(["active", "disabled", "evicted", "quarantined"]),
+    type=click.Choice(sorted(map(str, OPEN))),
     help="Only memories with this status.",
 )
 @click.option("--as-of", metavar="TIME", help=_AS_OF)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from memstone.errors import UsageError
+from memstone.model.memory import LISTED
 
 if TYPE_CHECKING:
     from memstone.literals import StatusName
@@ -17,7 +18,7 @@ LEAST: Final = 4
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _LAST: Final = "\U0010ffff"
 """Comes after every other character: what begins alike stands before it."""
-_STATUSES: Final[tuple[StatusName, ...]] = ("active", "disabled", "quarantined", "evicted", "deleted")
+_STATUSES: Final = cast("tuple[StatusName, ...]", tuple(map(str, LISTED)))
 _CANDIDATES: Final = 8
 _PAGE: Final = 1_000
 _PAGES: Final = 10

@@ -23,6 +23,7 @@ from memstone.cli.terminal import (
     print_table,
 )
 from memstone.errors import NotFoundError, UsageError
+from memstone.model.memory import LISTED
 
 if TYPE_CHECKING:
     from memstone.literals import LayerName, StatusName
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     )
 
 _PAGE: Final = 250
-_STATUSES: Final = ("active", "disabled", "quarantined", "evicted", "deleted")
+_STATUSES: Final = tuple(map(str, LISTED))
 
 
 @click.command()

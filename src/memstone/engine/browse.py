@@ -23,7 +23,7 @@ from memstone.errors import InvalidInput, NotFoundError
 from memstone.language.text.tokens import query_terms
 from memstone.language.text.words import fold_letters
 from memstone.model.instant import Instant, to_instant
-from memstone.model.memory import INDEXED, FoundMemory, Layer, Link, Record, Status
+from memstone.model.memory import INDEXED, LISTED, FoundMemory, Layer, Link, Record, Status
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import Scope, scope_ids
 from memstone.ports.browse import BrowseOrder, DayCount, LayerCount, WordPattern
@@ -38,8 +38,6 @@ SORTS: Final[Mapping[str, BrowseOrder]] = {
     "weight": BrowseOrder("salience"),
     "said": BrowseOrder("occurred_at"),
 }
-STATUSES: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED, Status.EVICTED, Status.DELETED)
-USUAL: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED)
 MOST: Final = 100
 COUNTED: Final = 1_000
 """So many are counted; a page says "more" of a larger number, which nobody needs exactly."""
@@ -65,7 +63,7 @@ class BrowseRequest:
     everybody: bool = False
     layers: Sequence[str] = (Layer.IDENTITY, Layer.FACT, Layer.EPISODE)
     kind: str = ""
-    statuses: Sequence[str] = USUAL
+    statuses: Sequence[str] = INDEXED
     tag: str = ""
     since: Instant | None = None
     until: Instant | None = None
@@ -144,7 +142,7 @@ async def _read_page(
 ) -> list[FoundMemory]:
     """Read a page: by the index of words where one was typed and all that is asked for is in it."""
     patterns = word_patterns(request.q)
-    if patterns and order.column == "seq" and set(request.statuses) <= INDEXED:
+    if patterns and order.column == "seq" and set(request.statuses) <= set(INDEXED):
         return await tx.browse.match(where, patterns, scope_tokens(scope), order, limit)
     literal = _literal_condition(request.q)
     return await tx.browse.page(where if literal is None else And((where, literal)), order, limit)
@@ -199,9 +197,9 @@ def _build_where(request: BrowseRequest, scope: Scope) -> Where:
 
 
 def _status_condition(statuses: Sequence[str]) -> Where:
-    unknown = [status for status in statuses if status not in STATUSES]
+    unknown = [status for status in statuses if status not in LISTED]
     if unknown or not statuses:
-        raise InvalidInput(f"unknown status {', '.join(unknown)!r}", hint="any of " + ", ".join(STATUSES))
+        raise InvalidInput(f"unknown status {', '.join(unknown)!r}", hint="any of " + ", ".join(LISTED))
     current = [status for status in statuses if status != Status.DELETED]
     gone = And((Condition("status", Op.EQ, str(Status.DELETED)), Condition("hash", Op.NE, "")))
     if len(current) == len(statuses):
@@ -385,7 +383,7 @@ async def _count_layers(tx: Tx, scope: Scope) -> dict[tuple[str, str], LayerCoun
     """Count the memories of one scope by layer and status."""
     found: dict[tuple[str, str], LayerCount] = {}
     for layer in Layer:
-        for status in USUAL:
+        for status in INDEXED:
             here = Condition("layer", Op.EQ, str(layer))
             where = And((where_in_scope(scope), here, where_current([str(status)])))
             tokens = await tx.memories.tokens(where) if layer != Layer.TURN else 0

@@ -27,7 +27,7 @@ from memstone.engine.store.turns import map_json_texts
 from memstone.errors import InvalidInput
 from memstone.language.text.tokens import document_terms, query_terms
 from memstone.model.instant import Instant, When, parse_when
-from memstone.model.memory import INDEXED, FoundMemory, Layer, Status
+from memstone.model.memory import INDEXED, LISTED, FoundMemory, Layer, Status
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import Scope, scope_ids
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 MOST: Final = 250
 USUAL: Final = 60
-_LISTED_STATUSES: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED)
-_STATUSES: Final = (*_LISTED_STATUSES, Status.EVICTED, Status.DELETED)
 _WORDS: Final = re.compile(r"\w+")
 _WHY: Final = (
     ("keyword", "its words match"),
@@ -111,10 +109,10 @@ def _validate_request(runtime: Runtime, request: InspectRequest) -> _ConsoleQuer
 
 def _checked_statuses(statuses: str | Sequence[str] | None) -> tuple[str, ...]:
     if statuses is None:
-        return tuple(map(str, _LISTED_STATUSES))
+        return tuple(map(str, INDEXED))
     chosen = (statuses,) if isinstance(statuses, str) else tuple(statuses) if isinstance(statuses, Iterable) else ()
-    if not chosen or any(status not in _STATUSES for status in chosen):
-        raise InvalidInput(f"unknown statuses: {statuses!r}", hint="any of " + ", ".join(_STATUSES))
+    if not chosen or any(status not in LISTED for status in chosen):
+        raise InvalidInput(f"unknown statuses: {statuses!r}", hint="any of " + ", ".join(LISTED))
     return tuple(map(str, chosen))
 
 

@@ -22,13 +22,12 @@ from memstone.engine.store.deleted_spans import hide_deleted_in_episodes
 from memstone.engine.store.feedback import note_answers
 from memstone.model.context import ContextPack
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
-from memstone.model.memory import Layer, Record, Status
+from memstone.model.memory import ONCE_ACTIVE, Layer, Record
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.model.scope import EVERYBODY, Scope
 from memstone.ports.erasure import ErasureRecord
 from memstone.ports.ledger import Ledger, Tx
 
-_LIVE_STATUSES: Final = frozenset({Status.ACTIVE, Status.SUPERSEDED})
 _LOOP: Final = timedelta(hours=1)
 _READ_CHARS: Final = 8_000
 """So much of an answer is read for what it used."""
@@ -129,7 +128,7 @@ def _reachable_filter(runtime: Runtime, scope: Scope) -> Where:
 
 
 def _is_valid(record: Record, now: Instant) -> bool:
-    return record.status in _LIVE_STATUSES and (record.expires_at is None or record.expires_at > now)
+    return record.status in ONCE_ACTIVE and (record.expires_at is None or record.expires_at > now)
 
 
 async def _is_hidden(tx: Tx, records: Sequence[Record]) -> bool:

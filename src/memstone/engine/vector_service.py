@@ -54,7 +54,7 @@ from memstone.language.language import Language
 from memstone.model.access import Bounds, Users
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import SHARED, FoundMemory, Kind, Link, Origin, Record, Status
+from memstone.model.memory import APPROVED, SHARED, FoundMemory, Kind, Link, Origin, Record
 from memstone.model.query import DATA, And, Condition, Op, VectorQuery
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import Usage
@@ -69,7 +69,6 @@ HOLDER: Final = "vector-service"
 MANUAL: Final = "manual_deletion"
 _TRUST: Final = 0.5
 _MOST_FOUND: Final = 10 * MOST
-_STATUSES: Final = (Status.ACTIVE, Status.DISABLED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +264,7 @@ async def _find_nearest(runtime: Runtime, query: VectorQuery, most: int) -> list
 
 
 async def _read_visible(runtime: Runtime, scope: Scope, seqs: Sequence[int]) -> dict[int, FoundMemory]:
-    where = where_visible(scope, runtime.now(), statuses=_STATUSES)
+    where = where_visible(scope, runtime.now(), statuses=APPROVED)
     rows = await runtime.ledger.read(lambda tx: tx.memories.among(seqs, where))
     return {row.record.seq: row for row in rows if is_shown(row.record)}
 
@@ -306,7 +305,7 @@ async def _read_first_visible(
         if seen is None or not is_shown(seen.record):
             continue
         record = seen.record
-        if not await tx.memories.among([record.seq], where_visible(Scope(runtime.tenant_id), now, statuses=_STATUSES)):
+        if not await tx.memories.among([record.seq], where_visible(Scope(runtime.tenant_id), now, statuses=APPROVED)):
             continue
         space = space_of(record.data[VECTOR]["dim"]) if is_own(record) else active
         vector = None if space is None else await tx.vectors.get(runtime.tenant_id, record.seq, space.signature)
@@ -321,7 +320,7 @@ async def _brought_by_name(runtime: Runtime, tx: Tx, vector_ids: Sequence[str]) 
     if bounds is None or bounds.users is not Users.POOLS or bounds.user_id:
         return {}
     where = And(
-        (where_in_bounds(bounds), where_current(_STATUSES), Condition(f"{DATA}{VECTOR_ID}", Op.IN, tuple(vector_ids)))
+        (where_in_bounds(bounds), where_current(APPROVED), Condition(f"{DATA}{VECTOR_ID}", Op.IN, tuple(vector_ids)))
     )
     found: dict[str, list[str]] = {}
     for one in await tx.memories.find(where, limit=_MOST_FOUND):

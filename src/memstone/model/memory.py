@@ -56,8 +56,26 @@ class Origin(StrEnum):
     SYSTEM = "system"
 
 
-INDEXED = frozenset({Status.ACTIVE, Status.DISABLED, Status.QUARANTINED})
-"""The statuses whose rows are in the full text and in the vector index."""
+INDEXED: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED)
+"""The statuses whose rows are in the full text and in the vector index; also those that lists show by default."""
+
+OPEN: Final = (*INDEXED, Status.EVICTED)
+"""The statuses of a current version."""
+
+ENDED: Final = (Status.DELETED, Status.SUPERSEDED)
+"""The statuses of a memory without a current version. Together with ``OPEN`` these are all."""
+
+LISTED: Final = (*OPEN, Status.DELETED)
+"""The statuses by which people find memories, also to undo a deletion."""
+
+APPROVED: Final = (Status.ACTIVE, Status.DISABLED)
+"""The statuses of memories that nobody has to approve or restore first."""
+
+ASIDE: Final = (Status.DISABLED, Status.QUARANTINED)
+"""The statuses of memories that were put aside, and are not recalled."""
+
+ONCE_ACTIVE: Final = (Status.ACTIVE, Status.SUPERSEDED)
+"""The statuses of versions that are active, or were until they were replaced: a look at the past shows them."""
 
 
 @dataclass(slots=True)

@@ -8,10 +8,11 @@ from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING, Final
 
 from memstone.adapters.sql.indexes import FullTextTable
-from memstone.adapters.sql.rows import Row, SqlConnection, dump_json, load_json_object, placeholder_list
+from memstone.adapters.sql.rows import Row, SqlConnection, dump_json, load_json_object, placeholder_list, status_list
 from memstone.model.access import Account, ApiKey, LoginSession, Role, StoredSecret, Subjects
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant
+from memstone.model.memory import INDEXED
 from memstone.model.scope import Scope
 from memstone.ports.access_tables import AgentRow, Usage
 from memstone.ports.erasure import WHOLE_STORE, ErasureRecord, KnownCopy
@@ -206,7 +207,7 @@ _PUT: Final = (
     "INSERT INTO settings (tenant_id, scope_key, key, value, updated_at) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (tenant_id, scope_key, key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"
 )
-_LIVE: Final = "m.valid_to IS NULL AND m.status IN ('active', 'disabled', 'quarantined')"
+_LIVE: Final = f"m.valid_to IS NULL AND m.status IN ({status_list(INDEXED)})"
 _SUMS: Final = (
     "SELECT coalesce(sum(CASE WHEN m.layer <> 'turn' THEN 1 ELSE 0 END), 0), "
     "coalesce(sum(CASE WHEN m.layer = 'turn' THEN 1 ELSE 0 END), 0), coalesce(sum(length(m.text)), 0) "
@@ -378,11 +379,11 @@ _MEMORY_TABLES: Final = (
     "idempotency",
     "counters",
 )
-_COUNTS: Final = """
+_COUNTS: Final = f"""
 SELECT (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
-          AND status IN ('active', 'disabled', 'quarantined')),
+          AND status IN ({status_list(INDEXED)})),
        (SELECT count(*) FROM memories WHERE tenant_id = :t AND valid_to IS NULL
-          AND status IN ('active', 'disabled', 'quarantined') AND layer = 'turn'),
+          AND status IN ({status_list(INDEXED)}) AND layer = 'turn'),
        (SELECT count(*) FROM events WHERE tenant_id = :t),
        (SELECT count(*) FROM words f JOIN memories m ON m.seq = f.seq WHERE m.tenant_id = :t),
        (SELECT count(*) FROM vectors v JOIN indexes i ON i.tenant_id = v.tenant_id AND i.signature = v.signature

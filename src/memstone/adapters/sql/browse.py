@@ -9,7 +9,7 @@ from memstone.adapters.sql.memories import Compile, MemoriesTable
 from memstone.adapters.sql.rows import SqlConnection, load_json_object
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import FoundMemory, Status
+from memstone.model.memory import INDEXED, FoundMemory
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.ports.browse import BrowseOrder, DayCount, LayerCount, WordPattern
 
@@ -33,10 +33,8 @@ WHERE tenant_id = ? AND created_at >= ?{} GROUP BY substr(created_at, 1, 10)"""
 _LAYERS: Final = """
 SELECT layer, {} FROM memories WHERE tenant_id = ? AND valid_to IS NULL GROUP BY layer"""
 """Grouped in the order of an index: sorting all memories by status as well takes longer than reading them."""
-_STATUSES: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED)
 _EACH_STATUS: Final = ", ".join(
-    f"count(*) FILTER (WHERE status = '{status}'), sum(tokens) FILTER (WHERE status = '{status}')"
-    for status in _STATUSES
+    f"count(*) FILTER (WHERE status = '{status}'), sum(tokens) FILTER (WHERE status = '{status}')" for status in INDEXED
 )
 _NO_END: Final = "9999"
 """Later than every time there is, which are texts."""
@@ -109,7 +107,7 @@ class BrowseTable:
         counts = {
             (str(layer), str(status)): LayerCount(int(count), int(tokens or 0))
             for layer, *sums in rows
-            for status, count, tokens in zip(_STATUSES, sums[::2], sums[1::2], strict=True)
+            for status, count, tokens in zip(INDEXED, sums[::2], sums[1::2], strict=True)
         }
         return {key: one for key, one in counts.items() if one.memories}
 

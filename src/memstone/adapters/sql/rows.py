@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from memstone.errors import Corrupted
 from memstone.model.event import Event, EventType
-from memstone.model.memory import Link, Record
+from memstone.model.memory import Link, Record, Status
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx, Work
 from memstone.trace import log_event
@@ -54,6 +54,11 @@ class SqlConnection(Protocol):
     async def many(self, query: str, params: Iterable[Params]) -> None:
         """Run the same statement for many parameter rows; or for one, where nobody needs to know what it changed."""
         ...
+
+
+def status_list(statuses: Sequence[Status]) -> str:
+    """Return statuses as SQL writes them in a list, for statements that are made once."""
+    return ", ".join(f"'{status}'" for status in statuses)
 
 
 def placeholder_list(count: int) -> str:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from memstone.adapters.sql.rows import Row, SqlConnection, dump_json, load_json_object, placeholder_list, split_chunks
+from memstone.adapters.sql.rows import (
+    Row,
+    SqlConnection,
+    dump_json,
+    load_json_object,
+    placeholder_list,
+    split_chunks,
+    status_list,
+)
 from memstone.model.event import Job, JobFigures, Signal
 from memstone.model.instant import Instant
+from memstone.model.memory import ASIDE
 from memstone.model.scope import Scope
 from memstone.ports.erasure import ErasureRecord
 
@@ -156,9 +165,9 @@ class SignalsTable:
 
 # A memory that is deleted for everybody or put aside says so itself; one that only lost a link is named by what is
 # suppressed.
-_HIDDEN: Final = """
+_HIDDEN: Final = f"""
 SELECT m.origin_id FROM memories m WHERE m.tenant_id = ? AND m.origin_id IN (:ids)
-   AND (m.status = 'deleted' OR (m.valid_to IS NULL AND m.status IN ('disabled', 'quarantined'))
+   AND (m.status = 'deleted' OR (m.valid_to IS NULL AND m.status IN ({status_list(ASIDE)}))
         OR EXISTS (SELECT 1 FROM suppressed s WHERE s.tenant_id = m.tenant_id AND s.memory_id = m.id))
 UNION SELECT turn_id FROM suppressed WHERE tenant_id = ? AND turn_id IN (:ids)"""
 

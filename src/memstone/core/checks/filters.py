@@ -45,7 +45,7 @@ from memstone.errors import InvalidFilter, InvalidInput, ScopeError
 from memstone.model.access import Bounds, Users
 from memstone.model.ids import POOLS, clean_id
 from memstone.model.instant import Instant, When, parse_when
-from memstone.model.memory import DIRECT, FoundMemory, Layer, Status
+from memstone.model.memory import DIRECT, ONCE_ACTIVE, FoundMemory, Layer, Status
 from memstone.model.query import (
     DATA,
     FIELDS,
@@ -479,7 +479,7 @@ def valid_at(moment: Instant) -> Where:
         (
             Condition("valid_from", Op.LTE, moment),
             Or((Condition("valid_to", Op.EXISTS, value=False), Condition("valid_to", Op.GT, moment))),
-            _one_of("status", (Status.ACTIVE, Status.SUPERSEDED)),
+            _one_of("status", ONCE_ACTIVE),
         )
     )
 

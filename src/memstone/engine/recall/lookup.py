@@ -16,7 +16,7 @@ from memstone.engine.store.holders import read_owners
 from memstone.engine.store.versions import checked_id, under_id
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.instant import When, parse_when
-from memstone.model.memory import FoundMemory, Status
+from memstone.model.memory import OPEN, FoundMemory, Status
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.ports.ledger import Tx
 
@@ -123,9 +123,8 @@ def _validate_status(status: str | None) -> str:
     """
     if status is None:
         return Status.ACTIVE
-    open_ones = (Status.ACTIVE, Status.DISABLED, Status.EVICTED, Status.QUARANTINED)
-    if status not in open_ones:
-        raise InvalidInput(f"unknown status {status!r}", hint="one of " + ", ".join(open_ones))
+    if status not in OPEN:
+        raise InvalidInput(f"unknown status {status!r}", hint="one of " + ", ".join(sorted(OPEN)))
     return status
 
 

@@ -35,14 +35,13 @@ from memstone.engine.recall.profile import (
 from memstone.engine.recall.ranking import Hit
 from memstone.engine.store.deleted_spans import hide_deleted_in_episodes
 from memstone.engine.store.holders import read_owners
-from memstone.engine.store.status import OPEN
 from memstone.language.language import Language, TextGuard
 from memstone.language.text.normal import ESTIMATE, TokenCounter
 from memstone.language.text.questions import only_asks
 from memstone.model.access import Bounds
 from memstone.model.context import Due, OmittedMemory
 from memstone.model.instant import Instant, datetime_from_instant, to_instant
-from memstone.model.memory import FoundMemory, Layer, Origin, Record, Status
+from memstone.model.memory import ONCE_ACTIVE, OPEN, FoundMemory, Layer, Origin, Record, Status
 from memstone.model.query import And, Condition, Op, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -506,7 +505,7 @@ async def _read_changed_turns(tx: Tx, wanted: MaterialRequest, turns: Sequence[s
 
 def _current_excerpt(holds: Record | None) -> dict[str, None]:
     """Return what holds now, if it may be shown."""
-    if holds is None or holds.status not in (Status.ACTIVE, Status.SUPERSEDED) or holds.expires_at is not None:
+    if holds is None or holds.status not in ONCE_ACTIVE or holds.expires_at is not None:
         return {}
     return {cut_excerpt(holds.text): None}
 

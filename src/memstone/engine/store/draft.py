@@ -16,17 +16,14 @@ from memstone.language.text.normal import estimate_tokens, normal_text
 from memstone.model.event import Event
 from memstone.model.ids import new_id
 from memstone.model.instant import Instant, datetime_from_instant
+from memstone.model.memory import ENDED, Layer, Link, Origin, Record, Status, TextDoc
 from memstone.model.memory import EntityFound as Named
-from memstone.model.memory import Layer, Link, Origin, Record, Status, TextDoc
 from memstone.model.message import Attachment, Message
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 
 # --- what an event remembers of a memory ------------------------------------------------------------------------------
 
-
-ENDED: Final = frozenset({Status.DELETED, Status.SUPERSEDED})
-"""The statuses of a memory without a current version."""
 
 _STATE_FIELDS: Final = ("kind", "layer", "key", "status", "version", "metadata", "occurred_at", "expires_at")
 _OF_THE_ROW: Final = frozenset({"id", "text", "hash", "tokens", "seq", "tenant_id", "valid_to"})

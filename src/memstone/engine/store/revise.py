@@ -45,7 +45,7 @@ from memstone.language.text.normal import estimate_tokens
 from memstone.model.access import Bounds
 from memstone.model.event import EventType
 from memstone.model.instant import Instant, When, parse_when
-from memstone.model.memory import MIRROR, FoundMemory, Link, Record, Status
+from memstone.model.memory import MIRROR, OPEN, FoundMemory, Link, Record, Status
 from memstone.model.query import And, Where
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx
@@ -295,7 +295,6 @@ def _error_result(error: MemstoneError) -> BatchError:
 
 
 _PAGE: Final = 500
-_ENDED: Final = tuple(status for status in Status if status not in (Status.DELETED, Status.SUPERSEDED))
 
 
 async def delete_memory(runtime: Runtime, memory_id: str) -> DeleteResult:
@@ -324,7 +323,7 @@ async def delete_all(runtime: Runtime, values: Mapping[str, Any], filters: Filte
         raise no_scope(extra)  # who may name everybody deletes nobody's by leaving a name out
     scope = merged_scope(runtime, values, inside, extra, reading=True)
     extra = rename_filter_users(runtime, extra)
-    everything = [where_in_scope(scope), where_current(_ENDED)] + ([extra] if extra is not None else [])
+    everything = [where_in_scope(scope), where_current(OPEN)] + ([extra] if extra is not None else [])
     now = runtime.now()
 
     async def work(tx: Tx) -> int:

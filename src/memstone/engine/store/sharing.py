@@ -25,7 +25,7 @@ from memstone.engine.store.versions import add_links, checked_id, under_id
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.event import Event, EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import DIRECT, SHARED, Layer, Link, Record, Status
+from memstone.model.memory import APPROVED, DIRECT, SHARED, Layer, Link, Record
 from memstone.model.query import Condition, Op
 from memstone.model.scope import Scope, scope_ids
 from memstone.ports.ledger import Tx
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from memstone.literals import EventName, ShareEvent
     from memstone.results import ReplacementItem, ReplacementList, ShareResult, UpdateResult
 
-_SHARED: Final = frozenset({Status.ACTIVE, Status.DISABLED})
 _REASON_CHARS: Final = 1_000
 
 
@@ -72,7 +71,7 @@ def _is_own(links: Sequence[Link], scope: Scope) -> bool:
 
 async def _read_shareable_memory(runtime: Runtime, tx: Tx, memory_id: str) -> Record:
     record = await under_id(tx.memories.current, runtime.tenant_id, memory_id)
-    if record is None or record.status not in _SHARED:
+    if record is None or record.status not in APPROVED:
         raise NotFoundError(f"no memory {memory_id}")
     if record.layer == Layer.IDENTITY:
         raise InvalidInput("an identity cannot be shared", hint="share a fact or an episode")

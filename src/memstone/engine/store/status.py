@@ -23,15 +23,12 @@ from memstone.errors import Conflict, InvalidInput
 from memstone.language.language import Language
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import INDEXED, Link, Record, Status
+from memstone.model.memory import APPROVED, INDEXED, Link, Record, Status
 from memstone.ports.ledger import Tx
 
 if TYPE_CHECKING:
     from memstone.literals import VisibilityName
     from memstone.results import StatusResult, VisibilityResult
-
-OPEN: Final = (Status.ACTIVE, Status.DISABLED, Status.QUARANTINED, Status.EVICTED)
-"""The statuses of a current version."""
 
 
 async def set_status(  # noqa: PLR0913 - the change, and what its event tells
@@ -80,9 +77,8 @@ async def enable_memory(runtime: Runtime, memory_id: str, reason: str | None) ->
 
 async def quarantine_memory(runtime: Runtime, memory_id: str, reason: str | None) -> StatusResult:
     """Hold a memory back until somebody approves it."""
-    usual = (Status.ACTIVE, Status.DISABLED)
     return await _change_status(
-        runtime, memory_id, Status.QUARANTINED, usual, EventType.DISABLE, reason or "quarantined"
+        runtime, memory_id, Status.QUARANTINED, APPROVED, EventType.DISABLE, reason or "quarantined"
     )
 
 
@@ -179,7 +175,7 @@ def _check_transition(record: Record, among: Sequence[str], wanted: str) -> None
         raise Conflict(f"{record.id} is {record.status} and cannot become {wanted}", hint=hint)
 
 
-_WAYS_OUT: Final[dict[Status, str]] = {
+_WAYS_OUT: Final[dict[Status, str]] = {  # of every status in ``OPEN``; nothing leads out of one in ``ENDED``
     Status.QUARANTINED: "approve or reject it",
     Status.EVICTED: "bring it back with restore",
     Status.DISABLED: "enable it first",

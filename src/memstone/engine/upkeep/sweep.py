@@ -12,12 +12,12 @@ from memstone.core.ranking.strength import time_constant
 from memstone.engine.layers.mirrors import never_fades
 from memstone.engine.recall.profile import always_shown, owner_of
 from memstone.engine.runtime import Runtime
-from memstone.engine.store.status import OPEN, set_status
+from memstone.engine.store.status import set_status
 from memstone.engine.upkeep.passes import ACTOR, ALL, PAGE, Pass, delete_without_suppressing
 from memstone.model.age import MemoryAge, Older
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import Layer, Link, Record, Status
+from memstone.model.memory import OPEN, Layer, Link, Record, Status
 from memstone.model.policy import Policy
 from memstone.model.scope import Scope
 from memstone.ports.ledger import Tx

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from memstone.engine.browse import SORTS, STATUSES, USUAL, BrowsePage, BrowseRequest, browse_memories
+from memstone.engine.browse import SORTS, BrowsePage, BrowseRequest, browse_memories
 from memstone.errors import Conflict, InvalidInput, MemstoneError
 from memstone.model.access import Verb
-from memstone.model.memory import Layer
+from memstone.model.memory import INDEXED, LISTED, Layer
 from memstone.server.console.templates import link_to, plural
 from memstone.server.console.visit import PAGE_HEADERS, Pages, Visit
 
@@ -56,7 +56,7 @@ async def show_memories(visit: Visit) -> Response:
         found=found,
         values=values,
         url=_url_builder(values),
-        choices={"show": VIEWS, "kinds": KINDS, "statuses": STATUSES, "sorts": _sorts(visit), "sizes": SIZES},
+        choices={"show": VIEWS, "kinds": KINDS, "statuses": LISTED, "sorts": _sorts(visit), "sizes": SIZES},
         filtered=any(values[name] for name in _PARAMETERS if name not in {"sort", "per", "by", "user"}),
         somebody=_is_somebody(visit),
     )
@@ -96,7 +96,7 @@ def _request_of(visit: Visit) -> BrowseRequest:
         **visit.scope(),
         layers=shown[1],
         kind=_one_of(visit.query("kind"), KINDS),
-        statuses=(_one_of(status, STATUSES),) if status else USUAL,
+        statuses=(_one_of(status, LISTED),) if status else INDEXED,
         tag=visit.query("tag"),
         since=_parse_day(visit.query("since"), "since"),
         until=_parse_day(visit.query("until"), "until", after=1),
@@ -128,7 +128,7 @@ async def _by_meaning(visit: Visit, values: Mapping[str, str]) -> list[dict[str,
     layers = VIEWS.get(values["show"], VIEWS[""])[1]
     scope = visit.scope()
     asked = {"layers": list(map(str, layers)), "limit": visit.number("per", SIZES[0], 1, SIZES[-1])}
-    statuses = [values["status"]] if values["status"] else list(map(str, USUAL))
+    statuses = [values["status"]] if values["status"] else list(map(str, INDEXED))
     answer = await visit.memory.review.list(values["q"], **scope, **asked, statuses=statuses)  # type: ignore[arg-type]  # checked by the engine
     return [dict(one) for one in answer["results"]]
 
