@@ -29,6 +29,7 @@ async def test_a_block_is_kept_for_ten_seconds(face: Face, opens: Opens) -> None
 @pytest.mark.req("S-33", "R-17")
 async def test_the_whole_question_counts_and_everything_else_that_was_asked(face: Face, opens: Opens) -> None:
     await face.remember("I live in Lisbon")
+    parts = await parts_of(face)
     packs = [
         await shown(face, LONG),
         await shown(face, f"{LONG}!"),
@@ -38,6 +39,7 @@ async def test_the_whole_question_counts_and_everything_else_that_was_asked(face
         await shown(face, LONG, user_id="bob"),
         await shown(face, LONG, user_id="alice", run_id="monday"),
         await shown(await parts_of(face, limit=99), LONG),
+        await shown(replace(parts, policy=replace(parts.policy, graph_llm=True)), LONG),
     ]
     assert len({pack.receipt_id for pack in packs}) == len(packs)
 

@@ -24,13 +24,6 @@ async def read_block_key(runtime: Runtime, asked: ContextQuery) -> tuple[object,
     if not who.user_id or asked.as_of is not None or runtime.policy.retrieval.cache_seconds <= 0:
         return None
     question = hashlib.sha256(asked.query.encode()).digest()
-    policy = (
-        runtime.policy.retrieval,
-        runtime.policy.recall,
-        runtime.policy.strategy,
-        runtime.policy.min_score,
-        runtime.zone,
-    )
     asked.stamps = await _read_stamps(runtime, who.tenant_id, _block_owners(asked))
     today = day_of(asked.now, runtime.zone)
     return (
@@ -42,7 +35,8 @@ async def read_block_key(runtime: Runtime, asked: ContextQuery) -> tuple[object,
         asked.budget,
         asked.mode,
         asked.route,
-        policy,
+        # All settings, although few change a block: one that is forgotten here would show an old block.
+        runtime.policy,
         today,
         asked.stamps,
     )
