@@ -49,6 +49,7 @@ async def store_messages(runtime: Runtime, request: AddRequest) -> AddResult:
     if request.strict:
         _raise_first_failure(prepared)
     now = runtime.now()
+    # lazy: a repetition alone is not worth waiting for a disk; ``count_if_all_known`` counts it in this process.
     outcomes = await runtime.ledger.write(lambda tx: commit_drafts(runtime, tx, prepared, now, lazy=True))
     if prepared.failed:
         runtime.waiting.record_deferral(runtime.tenant_id)
@@ -120,6 +121,8 @@ async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
         return _disabled_answer(runtime)
     if not is_inline(runtime):
         return await queue_conversation(runtime, conversation, warnings)
+    # What was deferred in this conversation is learned first, so that later words change earlier ones. ``anything`` may
+    # not know yet what another process has deferred; beside a call to a model, looking in the ledger costs nothing.
     if runtime.llm is not None or await runtime.waiting.anything(runtime):
         from memstone.engine.background.flush import learn_waiting
 
@@ -129,6 +132,7 @@ async def _learn_or_queue(runtime: Runtime, request: AddRequest) -> AddResult:
     learned = await learn_and_log_cost(runtime, conversation, mode)
     if learned.error is not None and request.strict:
         raise learned.error
+    # An instruction to forget that ended nothing is a warning, and counts as left out: the user has to know.
     unforgotten = await runtime.io.compute(partial(_forget_warnings, runtime.language.facts, turns, learned))
     answer = _learned_answer(learned, [*warnings, *learned.warnings, *unforgotten])
     left_out = learned.left_out + len(unforgotten)

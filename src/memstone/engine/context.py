@@ -2,9 +2,11 @@
 
 The request is checked (``recall/context_query.py``). A block that was made for the same question a few seconds ago is
 returned again, unless something was written (``recall/block_key.py``). Otherwise the gate decides which part of the
-memory the message asks for (``recall/gate.py``), that part is searched (``recall/block_hits.py``), everything that may
-be shown is read in one transaction (``recall/surface.py``), and lines are selected within the budget
-(``core/prompt/planner.py``). The receipt records what was selected and why (``recall/receipts.py``).
+memory the message asks for (``recall/gate.py``). By default its mode is ``profile``: every block shows the profile, and
+memories that are close enough to the message are added (``recall/message_recall.py``). In the other modes the part that
+was decided on is searched (``recall/block_hits.py``). Then everything that may be shown is read in one transaction
+(``recall/surface.py``), and lines are selected within the budget (``core/prompt/planner.py``). The receipt records what
+was selected and why (``recall/receipts.py``).
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ async def build_context_pack(runtime: Runtime, request: ContextRequest) -> tuple
         return ContextPack(budget=asked.budget, gate=GateDecision(Route.NONE, reason)), None
     ready = await _bind_vectors_if_remote(runtime, asked)
     look = partial(_look_up_block, ready, asked)
+    # In the mode ``llm`` the gate may ask a model over the network, and a unit must need nothing outside this process.
     key, known = await (look() if asked.mode is GateMode.LLM else ready.together(look))
     if isinstance(known, ContextPack):
         return known, None
@@ -120,6 +123,7 @@ async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material
     asked.lap("gate")
     await fill_block_hits(runtime, asked)
     asked.lap("relevance")
+    # Whoever has no identity, as of this state of the store, need not be looked up again.
     known = (
         runtime.blocks.find_in_scope("identity", (asked.scope, runtime.bounds), asked.stamps[0])
         if asked.stamps
@@ -134,12 +138,15 @@ async def prepare_block(runtime: Runtime, asked: ContextQuery) -> tuple[Material
         asked.as_of,
         identity=asked.gate.route is Route.IDENTITY,
         identity_is_empty=known is not None,
+        # Nothing was waited for since the search, so no hit can have ended meanwhile.
         hits_are_fresh=runtime.alone,
         profile_tokens=_profile_tokens(runtime, asked),
         in_session=asked.breadth == "session",
         store_state=(runtime.bounds, asked.stamps[0]) if asked.stamps else None,
+        # Behind a gate there is no profile, but who the user is belongs to every block.
         identity_tokens=IDENTITY_TOKENS if asked.mode in GATED else 0,
         bounds=runtime.bounds,
+        # Turns that nobody asked for are shown only if what they say still holds.
         shown_unasked=asked.gate.route is Route.RECALL or asked.gate.reason == ASKS_HOW_IT_WENT,
         farther=asked.farther,
         due=runtime.language.gate.asks_what_is_due(asked.query),

@@ -76,7 +76,7 @@ def _goes_by_nearness(runtime: Runtime, asked: ContextQuery, decision: GateDecis
 
 
 async def _detect_literal_request(runtime: Runtime, asked: ContextQuery) -> GateDecision | None:
-
+    """Return the decision for a message that asks for the very words that were said; None for any other."""
     if not runtime.language.gate.may_ask_for_words(asked.query):
         return None
     return runtime.language.gate.asks_for_words(asked.query, await _known_names(runtime, asked))

@@ -89,6 +89,7 @@ async def find_hits(runtime: Runtime, wanted: Search, read: int | None = None) -
     worth it are ``hydrate_hits``.
     """
     others = await project_and_shared_searches(runtime, wanted)
+    # None reads all hits: to merge them with those of others, or to rank them again, their records are needed.
     own = await _find_own_hits(runtime, wanted, None if others or _is_read_again(runtime) else read)
     half_score_at = own.half_score_at
     for further in others:

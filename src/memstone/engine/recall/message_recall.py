@@ -26,6 +26,7 @@ from memstone.model.policy import BUILT_IN
 if TYPE_CHECKING:
     from memstone.engine.recall.context_query import ContextQuery
 
+# Nearness is a cosine, here and below: 1 says the same, and what has nothing to do with a message is at ``_USUAL``.
 _CANDIDATES: Final = 60
 _OF_A_TIME: Final = 5
 """So much of what was said then is recalled for a question that names a time and little else."""
@@ -66,18 +67,21 @@ _LONG_TURNS: Final = 2
 """So many long turns are recalled for their words: one vector does not tell all that a long text says."""
 
 _WORDWISE: Final = 0.13
-"""So much more alike two texts are by their words than as a whole; words show better what a message calls for."""
+"""By so much, a difference of cosines, two texts are more alike by their words than as a whole. Words show better what
+a message calls for."""
 
 _MOST: Final = 24
 """So many of what is near enough are looked at; a block holds fewer."""
 
 _FARTHER: Final = 0.05
-"""So much farther may something be where the profile holds little of what is known: more has to be recalled then."""
+"""By so much, a difference of cosines, something may be farther where the profile holds little of what is known:
+more has to be recalled then."""
 
 _LOOKED_AT: Final = 20
 _REPEATED: Final = "the message itself, sent earlier"
 _ANSWERED: Final = 0.15
-"""So much nearer must something be that the assistant said, or that asks: most of it is about what was asked then."""
+"""By so much, a difference of cosines, something must be nearer that the assistant said, or that asks: most of it is
+about what was asked then."""
 
 
 async def fill_recalled_hits(runtime: Runtime, asked: ContextQuery, layers: Sequence[str]) -> None:
