@@ -33,10 +33,14 @@ from memstone.sections import (
     GraphSettings,
     GraphStoreSettings,
     HistorySettings,
+    IdentitySettings,
+    InjectSettings,
     LimitSettings,
     LlmSettings,
+    PolicySettings,
     PromptSettings,
     Provider,
+    QuotaSettings,
     RecallSettings,
     ReconcileSettings,
     SettingsSection,
@@ -45,7 +49,6 @@ from memstone.sections import (
     VectorStoreSettings,
     WriteSettings,
 )
-from memstone.sections_policy import IdentitySettings, InjectSettings, PolicySettings, QuotaSettings
 from memstone.sections_service import GatewaySettings, ServerSettings
 from memstone.setting_errors import format_validation_error, suggest_hint
 

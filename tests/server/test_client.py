@@ -24,8 +24,8 @@ from memstone.errors import (
 )
 from memstone.model.query import Condition, Op
 from memstone.remote import link
+from memstone.remote.link import encode_arguments
 from memstone.remote.routes import LEFT_OUT, NOT_OVER_HTTP, ROUTES
-from memstone.remote.wire import encode_arguments
 from memstone.server.app import create_app
 from tests.faces.harness import list_verbs, verb_of
 from tests.faces.ways import classes

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from datetime import date
 from http import HTTPStatus
 from string import Formatter
 from typing import Any, Final
 from urllib.parse import quote, urlencode, urlsplit
+from uuid import UUID
 
 from memstone.backoff import MAX_WAIT_SECONDS, parse_retry_after, retry_pause
+from memstone.core.talk.messages import as_mapping
 from memstone.engine.request_scope import ExportLines
-from memstone.errors import BackendError, BackendTimeout, BackendUnavailable, ConfigError, MemstoneError, StorageError
+from memstone.engine.store.revise import UNSET
+from memstone.errors import (
+    BackendError,
+    BackendTimeout,
+    BackendUnavailable,
+    ConfigError,
+    InvalidInput,
+    MemstoneError,
+    StorageError,
+)
 from memstone.model.context import Citation, ContextPack, ContextSection
 from memstone.model.context_gate import GateDecision
 from memstone.model.context_gate import Route as GateRoute
+from memstone.model.instant import parse_when
+from memstone.model.query import And, Condition, Not, Or
 from memstone.ports.io import HttpRequest, HttpResponse, Io
 from memstone.registry import load_adapter
 from memstone.remote.failures import failure, is_passing, problem_of
 from memstone.remote.routes import ROUTES, VerbRoute
-from memstone.remote.wire import encode_arguments, plain
 
 LONG_SECONDS: Final = 600.0
 """How long a call may take that has much to do."""
@@ -72,7 +85,7 @@ class ServiceConnection:
         lines, route = _each(records), ROUTES["load"]
         header, counts = await anext(lines, None), dict[str, int]()
         async for page in _pages(lines):
-            page_lines = [] if header is None else [plain(header, "records"), *page]
+            page_lines = [] if header is None else [plain_value(header, "records"), *page]
             body = b"".join(json.dumps(line).encode() + b"\n" for line in page_lines)
             for name, count in (await self._answer(route, route.path, body)).items():
                 counts[name] = counts.get(name, 0) + count
@@ -203,7 +216,7 @@ async def _pages(lines: AsyncIterator[Mapping[str, Any]]) -> AsyncIterator[list[
     """Yield lines in pieces that a service takes at once; one piece, though empty, when there are none."""
     page, size, any_sent = list[Any](), 0, False
     async for line in lines:
-        record = plain(line, "records")
+        record = plain_value(line, "records")
         length = len(json.dumps(record))
         if page and size + length > _PAGE_CHARS:
             yield page
@@ -224,3 +237,46 @@ def _pack(body: Mapping[str, Any]) -> ContextPack:
         degraded=tuple(body["degraded"]),
         warnings=tuple(body["warnings"]),
     )
+
+
+# --- the arguments of a call, as JSON ---------------------------------------------------------------------------------
+
+
+_NONE_SAYS_SOMETHING: Final = {"update": ("key", "expires_at"), "identity.set_narrative": ("text",)}
+"""Where ``None`` means "take it away" and not "not given"."""
+
+_IDS: Final = frozenset({"user_id", "agent_id", "run_id", "project_id"})
+"""What is text in a store, whatever it is for a caller."""
+
+_MESSAGES: Final = ("messages", "turns")
+"""What may hold objects that are messages."""
+
+
+def encode_arguments(verb: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a call that say something, ready to be sent; the service knows the same defaults."""
+    clears = _NONE_SAYS_SOMETHING.get(verb, ())
+    texts = {
+        name: value for name, value in values.items() if value is not UNSET and (value is not None or name in clears)
+    }
+    return {name: str(value) if name in _IDS else plain_value(value, name) for name, value in texts.items()}
+
+
+def plain_value(value: Any, name: str) -> Any:
+    """Return a value as JSON holds it: dates as text, anything that can be gone through as a list."""
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, date):
+        return parse_when(value, name)
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(one, key if key in _MESSAGES else name) for key, one in value.items()}
+    if name in _MESSAGES and not isinstance(value, Sequence) and (message := as_mapping(value)) is not None:
+        return plain_value(message, name)
+    if isinstance(value, (And, Or, Not, Condition)):
+        raise InvalidInput(
+            f"{name} cannot be sent as {type(value).__name__}", hint="convert it to a dictionary of JSON values"
+        )
+    if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
+        return [plain_value(as_mapping(one) or one if name in _MESSAGES else one, name) for one in value]
+    raise InvalidInput(f"{name} contains {type(value).__name__}, which is not valid in JSON")
