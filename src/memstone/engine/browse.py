@@ -390,6 +390,7 @@ async def _count_layers(tx: Tx, scope: Scope) -> dict[tuple[str, str], LayerCoun
         for status in USUAL:
             here = Condition("layer", Op.EQ, str(layer))
             where = And((where_in_scope(scope), here, where_current([str(status)])))
-            tokens = await tx.memories.tokens(where) if layer != Layer.TURN else 0
+            is_weighed = layer != Layer.TURN and status == Status.ACTIVE
+            tokens = await tx.memories.tokens(where) if is_weighed else 0
             found[str(layer), str(status)] = LayerCount(await tx.browse.count(where, _ALL), tokens)
     return found
