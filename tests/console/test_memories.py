@@ -240,6 +240,27 @@ def test_a_memory_says_where_it_comes_from_why_it_changed_and_who_was_shown_it(h
     assert "User lives in Oslo." in shown
 
 
+def test_a_memory_says_how_often_it_was_recalled_and_how_often_it_was_in_the_profile(
+    house: House, operator: Guest
+) -> None:
+    own = house.add("The bicycle of my neighbour was stolen in Lisbon")
+
+    def about() -> str:
+        return " ".join(unescape(re.sub(r"<[^>]+>", " ", operator.see(f"{LIST}/{own}"))).split()).replace(" ,", ",")
+
+    assert "Recalled 0 times for a message" in about()
+    assert "In the profile" not in about()
+    house.run(house.memory.profile.set_visibility, own, "pinned")
+    for message in ("Where do I live?", "Plan my weekend."):
+        house.run(house.memory.context, message, user_id="alice")
+    assert "Recalled 0 times for a message In the profile 2 times" in about()
+    house.run(house.memory.profile.set_visibility, own, "hidden")
+    house.run(house.memory.context, "Which bicycle was stolen in Lisbon?", user_id="alice")
+    assert "Recalled 1 time for a message, last now In the profile 2 times" in about()
+    assert "3 receipts" in about()
+    assert "now recalled for alice" in about()
+
+
 def test_a_memory_is_disabled_enabled_held_forgotten_restored_and_judged(house: House, operator: Guest) -> None:
     own = house.add("I live in Oslo")
     page = f"{LIST}/{own}"

@@ -14,6 +14,7 @@ from memstone.engine.results import format_memory
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.literals import VisibilityName
 from memstone.model.access import Verb
+from memstone.model.context import SelectedMemory
 from memstone.server.console.memories import LIST, last_event
 from memstone.server.console.templates import link_to
 from memstone.server.console.visit import Pages, Visit
@@ -21,6 +22,7 @@ from memstone.server.console.visit import Pages, Visit
 pages = Pages()
 
 VISIBILITIES: Final[tuple[str, ...]] = get_args(VisibilityName)
+RECEIPTS: Final = 20
 _PAGE: Final = "/console/memories/{memory_id}"
 _CHANGES: Final = {
     "ADD": "Learned",
@@ -55,10 +57,11 @@ class SourceLine:
 @pages.page(_PAGE)
 async def show_memory(visit: Visit, memory_id: str) -> Response:
     """Show everything about a memory."""
-    details = await visit.run(inspect_memory, memory_id)
+    details = await visit.run(inspect_memory, memory_id, RECEIPTS)
     item: Mapping[str, Any] = format_memory(details.found)
     history = await visit.memory.history(memory_id)
     record = details.found.record
+    receipts = [_describe_receipt(one, record.id) for one in details.receipts]
     return visit.render(
         "memory.html",
         title="Memory",
@@ -67,7 +70,9 @@ async def show_memory(visit: Visit, memory_id: str) -> Response:
         text=record.text if visit.sees_texts else redact_preview(record.text),
         links=details.links,
         holders=list({(one.scope.user_id, one.scope.agent_id): one for one in details.links}.values()),
-        receipts=[_describe_receipt(one, record.id) for one in details.receipts],
+        receipts=receipts,
+        in_profile=sum(one["in_profile"] for one in receipts),
+        more_receipts=len(receipts) == RECEIPTS,
         source=await _source_lines(visit, item),
         history=[_describe_event(visit, one) for one in reversed(history)],
         last=history[-1]["id"] if history else "",
@@ -86,7 +91,7 @@ def _describe_event(visit: Visit, event: Mapping[str, Any]) -> dict[str, Any]:
 
 def _describe_receipt(body: Mapping[str, Any], memory_id: str) -> dict[str, Any]:
     """Return what a receipt says about one memory."""
-    chosen = next((one for one in body.get("chosen", ()) if one[0] == memory_id), None)
+    chosen = next((SelectedMemory(*one) for one in body.get("chosen", ()) if one[0] == memory_id), None)
     dropped = next((reason for reason, ids in body.get("dropped", ()) if memory_id in ids), "")
     used = body.get("used")
     return {
@@ -94,7 +99,8 @@ def _describe_receipt(body: Mapping[str, Any], memory_id: str) -> dict[str, Any]
         "created_at": body["created_at"],
         "user_id": body.get("user_id") or "",
         "query": redact_preview(body.get("query") or ""),
-        "shown": chosen is not None,
+        "recalled": chosen is not None and chosen.counts,
+        "in_profile": chosen is not None and not chosen.counts,
         "reason": dropped,
         "used": None if used is None else memory_id in used,
     }
