@@ -72,6 +72,8 @@ def test_matches_are_highlighted(house: House, operator: Guest) -> None:
     house.add("I live in Oslo & Rome")
     page = operator.see(LIST, params={"q": "OSL"})
     assert "<mark>Osl</mark>o &amp; Rome" in page
+    house.add("A night train to Tokyo, then Kyoto")
+    assert "A night train to Tokyo, then <mark>Kyo</mark>to" in operator.see(LIST, params={"q": "kyo"})
 
 
 @pytest.mark.req("O-88", "N-25")

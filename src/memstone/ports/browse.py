@@ -89,6 +89,10 @@ class Browse(Protocol):
         """Return how many users have memories that are active, as the list of users counts them."""
         ...
 
+    async def mentioned_until(self, tenant_id: str, user_id: str, moment: Instant) -> set[str]:
+        """Return the ids of the entities of a user that a memory mentioned at a moment or before."""
+        ...
+
     async def receipts_with(self, tenant_id: str, user_id: str, memory_id: str, limit: int) -> list[dict[str, Any]]:
         """Return the newest receipts of a user, or of everybody (''), that name a memory."""
         ...

@@ -55,6 +55,11 @@ WHERE p.user_id IS NOT NULL AND EXISTS (
     SELECT 1 FROM links l JOIN memories m ON m.tenant_id = l.tenant_id AND m.seq = l.memory_seq
     WHERE l.tenant_id = ? AND l.user_id = p.user_id AND m.valid_to IS NULL AND m.status = 'active')"""
 """From one person to the next in the index of links: what is read grows with people, not with memories."""
+_MENTIONED: Final = """
+SELECT DISTINCT e.id FROM entities e
+JOIN mentions n ON n.tenant_id = e.tenant_id AND n.entity_id = e.id
+JOIN memories m ON m.tenant_id = n.tenant_id AND m.seq = n.memory_seq
+WHERE e.tenant_id = ? AND e.user_id = ? AND m.valid_from <= ?"""
 _NAMING_RECEIPTS: Final = """
 SELECT body FROM receipts WHERE tenant_id = ?{} AND {} ORDER BY created_at DESC LIMIT ?"""
 
@@ -132,6 +137,9 @@ class BrowseTable:
     async def count_people(self, tenant_id: str) -> int:
         row = await self._sql.one(_PEOPLE, (tenant_id,) * 3)
         return int(row[0]) if row else 0
+
+    async def mentioned_until(self, tenant_id: str, user_id: str, moment: Instant) -> set[str]:
+        return {str(row[0]) for row in await self._sql.rows(_MENTIONED, (tenant_id, user_id, moment))}
 
     async def receipts_with(self, tenant_id: str, user_id: str, memory_id: str, limit: int) -> list[dict[str, Any]]:
         owner, values = _owner_condition(user_id)

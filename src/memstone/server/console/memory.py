@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from starlette.responses import Response
 
@@ -15,31 +15,19 @@ from memstone.errors import InvalidInput, NotFoundError
 from memstone.literals import VisibilityName
 from memstone.model.access import Verb
 from memstone.model.context import SelectedMemory
+from memstone.server.console.activity_feed import title_of
 from memstone.server.console.memories import LIST, last_event
 from memstone.server.console.templates import link_to
 from memstone.server.console.visit import Pages, Visit
+
+if TYPE_CHECKING:
+    from memstone.results import HistoryEvent
 
 pages = Pages()
 
 VISIBILITIES: Final[tuple[str, ...]] = get_args(VisibilityName)
 RECEIPTS: Final = 20
 _PAGE: Final = "/console/memories/{memory_id}"
-_CHANGES: Final = {
-    "ADD": "Learned",
-    "UPDATE": "Changed",
-    "DELETE": "Deleted",
-    "REPLACE": "Replaced",
-    "LINK": "Shared",
-    "UNLINK": "No longer shared",
-    "DISABLE": "Disabled",
-    "ENABLE": "Enabled",
-    "MERGE": "Merged",
-    "PROMOTE": "Gained weight",
-    "EVICT": "Put away",
-    "SUMMARIZE": "Shortened",
-    "FEEDBACK": "Judged",
-    "REDACT": "Masked",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +69,12 @@ async def show_memory(visit: Visit, memory_id: str) -> Response:
     )
 
 
-def _describe_event(visit: Visit, event: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_event(visit: Visit, event: HistoryEvent) -> dict[str, Any]:
     """Return an event with its name in words; texts as the visitor may see them."""
     show = str if visit.sees_texts else redact_preview
     texts = {name: show(event[name]) if event[name] else "" for name in ("old_value", "new_value")}
     version = (event["before"] or {}).get("version")
-    return {**event, **texts, "label": _CHANGES.get(event["event"], event["event"].title()), "old_version": version}
+    return {**event, **texts, "label": title_of(event), "old_version": version}
 
 
 def _describe_receipt(body: Mapping[str, Any], memory_id: str) -> dict[str, Any]:

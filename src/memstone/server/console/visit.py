@@ -387,6 +387,7 @@ class Pages:
 async def _answer(route: PageRoute, request: Request) -> Response:
     """Admit, check, and pass; whatever goes wrong becomes a page."""
     visit: Visit | None = None
+    request.scope["route"] = route  # by which log, metrics and activity name the request
     try:
         visit = await console_of(request).admit(request)
         visit.caller.needs(route.verb)
@@ -445,11 +446,16 @@ def _way_back(request: Request, visit: Visit | None) -> str:
     return local_path(visit.field("back") if visit is not None else "/")
 
 
+_NO_ACCESS: Final = "ask whoever runs this service for access"
+
+
 def _describe_error(request: Request, error: MemstoneError, visit: Visit | None) -> tuple[str, str, str]:
     """Return what an error page says: heading, message and hint. Why nothing can be saved is above them."""
     if visit is not None and visit.trouble and request.method != "GET" and type(error) in _UNWRITABLE:
         return "This was not saved", "the store cannot be written right now", "go back, and try again when it can"
     told = error_for_caller(error)
+    if visit is not None and isinstance(error, Forbidden):  # who is here has no key
+        told = {**told, "message": told["message"].replace("this key", "your sign-in"), "hint": _NO_ACCESS}
     heading = next((text for kind, text in _HEADINGS if isinstance(error, kind)), "That did not work")
     return heading, told["message"], told.get("hint") or ""
 
