@@ -223,6 +223,21 @@ def test_a_page_is_exported_and_imported_with_counts(house: House, operator: Gue
     assert send(b'{"memories": [{"text": 1}]}').status_code == 400
 
 
+def test_what_was_learned_is_not_stored_again_when_its_page_is_imported(house: House, operator: Guest) -> None:
+    house.run(house.memory.add, "I live in Oslo. I plan to visit Kyoto in April.", user_id="alice", run_id="s1")
+    told = operator.see(f"{LIST}/export?user=alice").encode()
+    before = [one["id"] for one in house.run(house.memory.get_all, user_id="alice")["results"]]
+
+    def send(content: bytes) -> str:
+        files = {"file": ("memories.json", io.BytesIO(content), "application/json")}
+        text: str = operator.post(f"{LIST}/import", data={"csrf": operator.csrf}, files=files).text
+        return text
+
+    assert f"Imported 0 memories, skipped {len(before)}" in send(told)
+    assert [one["id"] for one in house.run(house.memory.get_all, user_id="alice")["results"]] == before
+    assert "Imported 1 memory" in send(told.replace(b"User lives in Oslo.", b"User lives in Bergen."))
+
+
 # --- one memory -------------------------------------------------------------------------------------------------------
 
 
