@@ -257,6 +257,17 @@ def test_a_memory_says_where_it_comes_from_why_it_changed_and_who_was_shown_it(h
     assert "User lives in Oslo." in shown
 
 
+def test_a_memory_also_shows_the_words_that_changed_it(house: House, operator: Guest) -> None:
+    said = ("I live in Oslo and work as a marine biologist.", "I moved to Bergen in October, near the harbour.")
+    for number, text in enumerate(said):
+        house.run(house.memory.add, text, user_id="alice", run_id=f"s{number}")
+    facts = house.run(house.memory.get_all, user_id="alice")["results"]
+    own = next(one["id"] for one in facts if one["evidence"].get("also"))
+    page = operator.see(f"{LIST}/{own}")
+    assert "<mark>I live in Oslo and work as a marine biologist.</mark>" in page
+    assert "<mark>I moved to Bergen in October, near the harbour.</mark>" in page
+
+
 def test_a_memory_says_how_often_it_was_recalled_and_how_often_it_was_in_the_profile(
     house: House, operator: Guest
 ) -> None:

@@ -27,6 +27,7 @@ pages = Pages()
 
 VISIBILITIES: Final[tuple[str, ...]] = get_args(VisibilityName)
 RECEIPTS: Final = 20
+_MOST_LATER: Final = 5
 _PAGE: Final = "/console/memories/{memory_id}"
 
 
@@ -72,7 +73,7 @@ async def show_memory(visit: Visit, memory_id: str) -> Response:
 def _describe_event(visit: Visit, event: HistoryEvent) -> dict[str, Any]:
     """Return an event with its name in words; texts as the visitor may see them."""
     show = str if visit.sees_texts else redact_preview
-    texts = {name: show(event[name]) if event[name] else "" for name in ("old_value", "new_value")}
+    texts = {name: show(text) if text else "" for name in ("old_value", "new_value") for text in [event[name]]}
     version = (event["before"] or {}).get("version")
     return {**event, **texts, "label": title_of(event), "old_version": version}
 
@@ -95,12 +96,19 @@ def _describe_receipt(body: Mapping[str, Any], memory_id: str) -> dict[str, Any]
 
 
 async def _source_lines(visit: Visit, item: Mapping[str, Any]) -> list[SourceLine]:
-    """Return the conversation around the words that a memory comes from."""
+    """Return the conversation around the words that a memory comes from, and what was said about it later."""
     evidence = item.get("evidence")
     if not evidence:
         return []
     rows = await visit.run(conversation_around, evidence["turn"])
-    return [_source_line(visit, row, evidence) for row in rows]
+    shown = {row.id for row in rows}
+    more = [one for one in evidence.get("also", ()) if one not in shown][-_MOST_LATER:]
+    found = (await visit.run(find_by_ids, more)).values() if rows and more else ()
+    later = sorted(found, key=lambda row: row.seq)
+    return [
+        *(_source_line(visit, row, evidence) for row in rows),
+        *(_source_line(visit, row, {"turn": row.id, "start": 0, "end": len(row.record.text)}) for row in later),
+    ]
 
 
 def _source_line(visit: Visit, row: BrowseRow, evidence: Mapping[str, Any]) -> SourceLine:
