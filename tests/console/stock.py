@@ -98,7 +98,9 @@ ASKED: Final = (
 
 def fill_store(config: Mapping[str, Any], now: datetime | None = None) -> None:
     """Fill a store as if three weeks had passed."""
-    today = (now or datetime.now(UTC)).replace(hour=9, minute=12, second=4, microsecond=0)
+    end = now or datetime.now(UTC)
+    today = end.replace(hour=9, minute=12, second=4, microsecond=0)
+    today -= timedelta(days=today > end - timedelta(minutes=30))  # nothing happens in the future
     clock = FakeClock(today - timedelta(days=21))
     with Memory(config, clock=clock) as memory:
         for days, happening in sorted(

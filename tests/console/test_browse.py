@@ -129,6 +129,34 @@ def test_figures_and_receipts_count_what_happened(memory: Memory) -> None:
     memory.delete_all(user_id="carol")
 
 
+def test_who_has_nothing_left_is_no_longer_counted(memory: Memory) -> None:
+    def people() -> int | None:
+        return drive(memory.engine.run(browse.overview_figures, "", 30)).people
+
+    before = people()
+    ids = [memory.add(text, user_id="zoe", infer=False)["results"][0]["id"] for text in ("I like tea", "I like jazz")]
+    assert (before, people()) == (2, 3)
+    memory.review.disable(ids[0])
+    assert people() == 3, "one memory is enough"
+    memory.review.quarantine(ids[1])
+    assert people() == len(memory.admin.list_scopes("user")["results"]) == 2
+    memory.delete_all(user_id="zoe")
+    assert people() == 2
+
+
+def test_delete_all_deletes_what_is_disabled_or_held_back_too(memory: Memory) -> None:
+    texts_of_eve = ("I like tea", "I like jazz", "I like chess", "I like ramen")
+    ids = [memory.add(text, user_id="eve", infer=False)["results"][0]["id"] for text in texts_of_eve]
+    memory.review.disable(ids[0])
+    memory.review.quarantine(ids[1])
+    memory.profile.set_visibility(ids[2], "private")
+    assert memory.delete_all(user_id="eve", dry_run=True)["deleted"] == 4
+    assert memory.delete_all(user_id="eve")["deleted"] == 4
+    assert not page(memory, user_id="eve", everybody=False).rows
+    gone = page(memory, user_id="eve", everybody=False, statuses=("deleted",)).rows
+    assert {one.id for one in gone} == set(ids)
+
+
 def test_days_that_have_as_many_events_as_before_are_not_counted_by_kind_again() -> None:
     memory = Memory({"store": {"url": "memory:"}, "embedder": {"provider": "hash"}})
 
@@ -145,5 +173,5 @@ def test_days_that_have_as_many_events_as_before_are_not_counted_by_kind_again()
     memory.review.disable(own)
     assert figures().layers["fact", "disabled"].memories == 1
     everybody = drive(memory.engine.run(browse.overview_figures, "", 30))
-    assert everybody.layers["fact", "disabled"] == LayerCount(1, 4)
+    assert everybody.layers["fact", "disabled"] == LayerCount(1, 0)
     memory.close()

@@ -72,6 +72,8 @@ def test_matches_are_highlighted(house: House, operator: Guest) -> None:
     house.add("I live in Oslo & Rome")
     page = operator.see(LIST, params={"q": "OSL"})
     assert "<mark>Osl</mark>o &amp; Rome" in page
+    house.add("A night train to Tokyo, then Kyoto")
+    assert "A night train to Tokyo, then <mark>Kyo</mark>to" in operator.see(LIST, params={"q": "kyo"})
 
 
 @pytest.mark.req("O-88", "N-25")
@@ -221,6 +223,21 @@ def test_a_page_is_exported_and_imported_with_counts(house: House, operator: Gue
     assert send(b'{"memories": [{"text": 1}]}').status_code == 400
 
 
+def test_what_was_learned_is_not_stored_again_when_its_page_is_imported(house: House, operator: Guest) -> None:
+    house.run(house.memory.add, "I live in Oslo. I plan to visit Kyoto in April.", user_id="alice", run_id="s1")
+    told = operator.see(f"{LIST}/export?user=alice").encode()
+    before = [one["id"] for one in house.run(house.memory.get_all, user_id="alice")["results"]]
+
+    def send(content: bytes) -> str:
+        files = {"file": ("memories.json", io.BytesIO(content), "application/json")}
+        text: str = operator.post(f"{LIST}/import", data={"csrf": operator.csrf}, files=files).text
+        return text
+
+    assert f"Imported 0 memories, skipped {len(before)}" in send(told)
+    assert [one["id"] for one in house.run(house.memory.get_all, user_id="alice")["results"]] == before
+    assert "Imported 1 memory" in send(told.replace(b"User lives in Oslo.", b"User lives in Bergen."))
+
+
 # --- one memory -------------------------------------------------------------------------------------------------------
 
 
@@ -238,6 +255,38 @@ def test_a_memory_says_where_it_comes_from_why_it_changed_and_who_was_shown_it(h
     shown = operator.see(receipt[1])
     assert "Shown to the model" in shown
     assert "User lives in Oslo." in shown
+
+
+def test_a_memory_also_shows_the_words_that_changed_it(house: House, operator: Guest) -> None:
+    said = ("I live in Oslo and work as a marine biologist.", "I moved to Bergen in October, near the harbour.")
+    for number, text in enumerate(said):
+        house.run(house.memory.add, text, user_id="alice", run_id=f"s{number}")
+    facts = house.run(house.memory.get_all, user_id="alice")["results"]
+    own = next(one["id"] for one in facts if one["evidence"].get("also"))
+    page = operator.see(f"{LIST}/{own}")
+    assert "<mark>I live in Oslo and work as a marine biologist.</mark>" in page
+    assert "<mark>I moved to Bergen in October, near the harbour.</mark>" in page
+
+
+def test_a_memory_says_how_often_it_was_recalled_and_how_often_it_was_in_the_profile(
+    house: House, operator: Guest
+) -> None:
+    own = house.add("The bicycle of my neighbour was stolen in Lisbon")
+
+    def about() -> str:
+        return " ".join(unescape(re.sub(r"<[^>]+>", " ", operator.see(f"{LIST}/{own}"))).split()).replace(" ,", ",")
+
+    assert "Recalled 0 times for a message" in about()
+    assert "In the profile" not in about()
+    house.run(house.memory.profile.set_visibility, own, "pinned")
+    for message in ("Where do I live?", "Plan my weekend."):
+        house.run(house.memory.context, message, user_id="alice")
+    assert "Recalled 0 times for a message In the profile 2 times" in about()
+    house.run(house.memory.profile.set_visibility, own, "hidden")
+    house.run(house.memory.context, "Which bicycle was stolen in Lisbon?", user_id="alice")
+    assert "Recalled 1 time for a message, last now In the profile 2 times" in about()
+    assert "3 receipts" in about()
+    assert "now recalled for alice" in about()
 
 
 def test_a_memory_is_disabled_enabled_held_forgotten_restored_and_judged(house: House, operator: Guest) -> None:

@@ -109,6 +109,8 @@ def test_the_graph_follows_the_day_and_grows_around_a_name(house: House, operato
 
     assert home(old) == {"Oslo"}
     assert home(new) == {"Bergen"}
+    assert {node["name"] for node in old["nodes"]} == {"alice", "Oslo", "Mia", "Equinor"}, "Bergen came later"
+    assert "Bergen" not in operator.see(f"{PERSON}?user=alice&view=graph&day={then}").split('id="main"')[1]
     mia = next(node["id"] for node in new["nodes"] if node["name"] == "Mia")
     around = operator.get(f"/console/people/graph.json?user=alice&around={mia}").json()
     assert {"Mia", "Equinor", "alice"} <= {node["name"] for node in around["nodes"]}

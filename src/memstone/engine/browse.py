@@ -313,6 +313,12 @@ async def conversation_around(runtime: Runtime, turn_id: str, each: int = 2) -> 
     return [_make_row(one, masked=False) for one in await runtime.ledger.read(work)]
 
 
+async def find_mentioned(runtime: Runtime, user_id: str, moment: Instant) -> set[str]:
+    """Return the ids of the people, places and things that a user's memories had mentioned until a moment."""
+    user = runtime.required_scope({"user_id": user_id}).user_id
+    return await runtime.ledger.read(lambda tx: tx.browse.mentioned_until(runtime.tenant_id, user, moment))
+
+
 def _same_conversation(turn: FoundMemory) -> Where:
     who = turn.link.scope
     run = Condition("run_id", Op.EQ, who.run_id or None)
@@ -386,6 +392,7 @@ async def _count_layers(tx: Tx, scope: Scope) -> dict[tuple[str, str], LayerCoun
         for status in INDEXED:
             here = Condition("layer", Op.EQ, str(layer))
             where = And((where_in_scope(scope), here, where_current([str(status)])))
-            tokens = await tx.memories.tokens(where) if layer != Layer.TURN else 0
+            is_weighed = layer != Layer.TURN and status == Status.ACTIVE
+            tokens = await tx.memories.tokens(where) if is_weighed else 0
             found[str(layer), str(status)] = LayerCount(await tx.browse.count(where, _ALL), tokens)
     return found

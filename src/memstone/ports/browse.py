@@ -41,7 +41,7 @@ class DayCount(NamedTuple):
 
 
 class LayerCount(NamedTuple):
-    """How many memories, and how many tokens they are."""
+    """How many memories, and how many tokens they are: only what is active is counted in tokens."""
 
     memories: int
     tokens: int
@@ -78,7 +78,7 @@ class Browse(Protocol):
         ...
 
     async def count_layers(self, tenant_id: str) -> dict[tuple[str, str], LayerCount]:
-        """Return how many memories and tokens are active, disabled or held back, by layer and status."""
+        """Return how many memories are active, disabled or held back, by layer and status."""
         ...
 
     async def count_waiting(self, tenant_id: str) -> dict[str, int]:
@@ -86,7 +86,11 @@ class Browse(Protocol):
         ...
 
     async def count_people(self, tenant_id: str) -> int:
-        """Return how many users have memories."""
+        """Return how many users have memories that are active, as the list of users counts them."""
+        ...
+
+    async def mentioned_until(self, tenant_id: str, user_id: str, moment: Instant) -> set[str]:
+        """Return the ids of the entities of a user that a memory mentioned at a moment or before."""
         ...
 
     async def receipts_with(self, tenant_id: str, user_id: str, memory_id: str, limit: int) -> list[dict[str, Any]]:

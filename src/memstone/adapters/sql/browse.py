@@ -34,13 +34,31 @@ _LAYERS: Final = """
 SELECT layer, {} FROM memories WHERE tenant_id = ? AND valid_to IS NULL GROUP BY layer"""
 """Grouped in the order of an index: sorting all memories by status as well takes longer than reading them."""
 _EACH_STATUS: Final = ", ".join(
-    f"count(*) FILTER (WHERE status = '{status}'), sum(tokens) FILTER (WHERE status = '{status}')" for status in INDEXED
+    [
+        *(f"count(*) FILTER (WHERE status = '{status}')" for status in INDEXED),
+        f"sum(tokens) FILTER (WHERE status = '{Status.ACTIVE}')",
+    ]
 )
 _NO_END: Final = "9999"
 """Later than every time there is, which are texts."""
 _WAITING: Final = """
 SELECT status, count(*) FROM signals WHERE tenant_id = ? AND status IN ('pending', 'dead') GROUP BY status"""
-_PEOPLE: Final = "SELECT count(DISTINCT user_id) FROM links WHERE tenant_id = ? AND user_id <> ''"
+_PEOPLE: Final = """
+WITH RECURSIVE people (user_id) AS (
+    SELECT min(user_id) FROM links WHERE tenant_id = ? AND user_id > ''
+    UNION ALL
+    SELECT (SELECT min(l.user_id) FROM links l WHERE l.tenant_id = ? AND l.user_id > p.user_id)
+    FROM people p WHERE p.user_id IS NOT NULL)
+SELECT count(*) FROM people p
+WHERE p.user_id IS NOT NULL AND EXISTS (
+    SELECT 1 FROM links l JOIN memories m ON m.tenant_id = l.tenant_id AND m.seq = l.memory_seq
+    WHERE l.tenant_id = ? AND l.user_id = p.user_id AND m.valid_to IS NULL AND m.status = 'active')"""
+"""From one person to the next in the index of links: what is read grows with people, not with memories."""
+_MENTIONED: Final = """
+SELECT DISTINCT e.id FROM entities e
+JOIN mentions n ON n.tenant_id = e.tenant_id AND n.entity_id = e.id
+JOIN memories m ON m.tenant_id = n.tenant_id AND m.seq = n.memory_seq
+WHERE e.tenant_id = ? AND e.user_id = ? AND m.valid_from <= ?"""
 _NAMING_RECEIPTS: Final = """
 SELECT body FROM receipts WHERE tenant_id = ?{} AND {} ORDER BY created_at DESC LIMIT ?"""
 
@@ -105,9 +123,9 @@ class BrowseTable:
     async def count_layers(self, tenant_id: str) -> dict[tuple[str, str], LayerCount]:
         rows = await self._sql.rows(_LAYERS.format(_EACH_STATUS), (tenant_id,))
         counts = {
-            (str(layer), str(status)): LayerCount(int(count), int(tokens or 0))
-            for layer, *sums in rows
-            for status, count, tokens in zip(INDEXED, sums[::2], sums[1::2], strict=True)
+            (str(layer), str(status)): LayerCount(int(count), int(tokens or 0) if status == Status.ACTIVE else 0)
+            for layer, *sums, tokens in rows
+            for status, count in zip(INDEXED, sums, strict=True)
         }
         return {key: one for key, one in counts.items() if one.memories}
 
@@ -116,8 +134,11 @@ class BrowseTable:
         return {"pending": 0, "dead": 0} | {str(status): int(count) for status, count in rows}
 
     async def count_people(self, tenant_id: str) -> int:
-        row = await self._sql.one(_PEOPLE, (tenant_id,))
+        row = await self._sql.one(_PEOPLE, (tenant_id,) * 3)
         return int(row[0]) if row else 0
+
+    async def mentioned_until(self, tenant_id: str, user_id: str, moment: Instant) -> set[str]:
+        return {str(row[0]) for row in await self._sql.rows(_MENTIONED, (tenant_id, user_id, moment))}
 
     async def receipts_with(self, tenant_id: str, user_id: str, memory_id: str, limit: int) -> list[dict[str, Any]]:
         owner, values = _owner_condition(user_id)

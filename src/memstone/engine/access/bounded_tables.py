@@ -52,6 +52,10 @@ class BoundBrowse:
         """Return how many blocks about a user models were given on each day."""
         return await self._browse.count_receipts(tenant_id, self._checked_user(user_id), since)
 
+    async def mentioned_until(self, tenant_id: str, user_id: str, moment: Instant) -> set[str]:
+        """Return the entities of a user that were mentioned until a moment."""
+        return await self._browse.mentioned_until(tenant_id, self._checked_user(user_id), moment)
+
     async def receipts_with(self, tenant_id: str, user_id: str, memory_id: str, limit: int) -> list[dict[str, Any]]:
         """Return the newest receipts of a user that name a memory."""
         return await self._browse.receipts_with(tenant_id, self._checked_user(user_id), memory_id, limit)

@@ -23,7 +23,7 @@ from memstone.server.metrics import Journal, RequestRecord
 
 if TYPE_CHECKING:
     from memstone.api.aio.verbs import AsyncMemoryVerbs
-    from memstone.results import ContextReceipt, FeedEvent, JobItem
+    from memstone.results import ContextReceipt, FeedEvent, HistoryEvent, JobItem
 
 KINDS: Final = ("change", "recall", "job", "failure")
 EVERY: Final = 1.0
@@ -67,15 +67,33 @@ _EVENTS: Final = {
     "DELETE": ("Deleted", "trash", "danger"),
     "LINK": ("Shared", "link", ""),
     "UNLINK": ("No longer shared", "link", ""),
-    "DISABLE": ("Put aside", "eye-off", "warn"),
-    "ENABLE": ("Brought back", "eye", "ok"),
+    "DISABLE": ("Disabled", "eye-off", "warn"),
+    "ENABLE": ("Enabled", "eye", "ok"),
     "MERGE": ("Merged", "link", "info"),
     "PROMOTE": ("Gained weight", "pin", ""),
-    "EVICT": ("Faded away", "eye-off", ""),
+    "EVICT": ("Put away", "eye-off", ""),
     "SUMMARIZE": ("Shortened", "memories", ""),
     "FEEDBACK": ("Judged", "check", ""),
     "REDACT": ("Masked", "lock", "warn"),
 }
+
+
+_TASKS: Final = {
+    "add": "Learning from a message",
+    "distill": "Learning from a session",
+    "consolidate": "Consolidation",
+    "summarize": "Shortening",
+    "reassign": "Merging people",
+    "relevance": "Judging relevance",
+}
+_ENDS: Final = {"success": "done", "empty": "nothing found", "error": "failed", "dead_letter": "given up"}
+
+
+def title_of(event: HistoryEvent | FeedEvent) -> str:
+    """Return what an event is called."""
+    if event["event"] == "DISABLE" and (event["after"] or {}).get("status") == "quarantined":
+        return "Held back"
+    return _EVENTS[event["event"]][0] if event["event"] in _EVENTS else event["event"].capitalize()
 
 
 def is_listed(event: FeedEvent) -> bool:
@@ -85,9 +103,8 @@ def is_listed(event: FeedEvent) -> bool:
 
 def event_item(event: FeedEvent) -> ActivityItem:
     """Return the row of a change."""
-    title, icon, tone = _EVENTS.get(event["event"], (event["event"].capitalize(), "info", ""))
-    if event["undoes"]:
-        title = "Undone"
+    _, icon, tone = _EVENTS.get(event["event"], ("", "info", ""))
+    title = "Undone" if event["undoes"] else title_of(event)
     layer = (event["after"] or event["before"] or {}).get("layer")
     text = preview_text(event["new_value"] or event["old_value"] or "")
     return ActivityItem(
@@ -131,7 +148,7 @@ def job_item(job: JobItem) -> ActivityItem:
         "failure" if failed else "job",
         job["id"],
         job["created_at"],
-        f"{job['task'].replace('_', ' ').capitalize()}: {job['status'].replace('_', ' ')}",
+        f"{_TASKS.get(job['task']) or job['task'].capitalize()}: {_ENDS.get(job['status'], job['status'])}",
         preview_text(job["outcome"] or ""),
         f"{cost}{job['duration_ms']:.0f} ms",
         job["user_id"] or job["agent_id"] or "",

@@ -10,7 +10,14 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from memstone.engine.browse import SORTS, BrowsePage, BrowseRequest, browse_memories
+from memstone.engine.browse import (
+    SORTS,
+    BrowsePage,
+    BrowseRequest,
+    BrowseRow,
+    browse_memories,
+    find_by_ids,
+)
 from memstone.errors import Conflict, InvalidInput, MemstoneError
 from memstone.model.access import Verb
 from memstone.model.memory import INDEXED, LISTED, Layer
@@ -319,20 +326,34 @@ async def import_file(visit: Visit) -> Response:
     """Store the memories of such a file; what is known already is skipped and counted."""
     upload = visit.form.get("file")
     content = await upload.read() if upload is not None and not isinstance(upload, str) else b""
-    items = _items_of(visit, content)
-    answer = await visit.memory.add_many(items)
+    rows = _rows_of(content)
+    items = [_item_of(visit, row) for row in rows]
+    known = await visit.run(find_by_ids, [_id_of(row) for row in rows if _id_of(row)])
+    new = [item for row, item in zip(rows, items, strict=True) if not _is_known(known.get(_id_of(row)), item)]
+    answer = await visit.memory.add_many(new) if new else {"results": []}
     events = [event for one in answer["results"] for event in one["results"]]
     stored = [event["id"] for event in events if event["event"] not in {"NONE", "ERROR"}]
     reasons = [one["reason"] for one in answer["results"] if not one["results"] and "reason" in one]
-    if len(reasons) == len(items):
+    if reasons and len(reasons) == len(new):
         raise Conflict(reasons[0], hint="switch memory on for this person, in Settings, and import again")
     skipped = len(items) - len(stored)
     undo = [event for memory_id in stored for event in await last_event(visit, memory_id)]
     return visit.finish(f"Imported {plural(len(stored), 'memory', 'memories')}, skipped {skipped}", LIST, events=undo)
 
 
-def _items_of(visit: Visit, content: bytes) -> list[dict[str, Any]]:
-    """Return what a file holds as items to store; raise ``InvalidInput`` for what is no such file."""
+def _id_of(row: Mapping[str, Any]) -> str:
+    """Return the id that a memory had where it was exported; '' for what can be none."""
+    told = row.get("id")
+    return told if isinstance(told, str) and told.isascii() and told.isprintable() else ""
+
+
+def _is_known(found: BrowseRow | None, item: Mapping[str, Any]) -> bool:
+    """Return whether a memory is here as the file has it: one that was learned is not stored by hand once more."""
+    return found is not None and found.record.text == item["messages"] and found.scope["user_id"] == item["user_id"]
+
+
+def _rows_of(content: bytes) -> list[dict[str, Any]]:
+    """Return the memories that a file holds; raise ``InvalidInput`` for what is no such file."""
     hint = "choose a file that was exported from this page; Settings imports files of other systems"
     try:
         told = json.loads(content)
@@ -341,12 +362,12 @@ def _items_of(visit: Visit, content: bytes) -> list[dict[str, Any]]:
     rows = told.get("memories") if isinstance(told, dict) else told
     if not isinstance(rows, list) or not rows or len(rows) > _IMPORTED:
         raise InvalidInput(f"the file must hold a list of 1 to {_IMPORTED:,} memories", hint=hint)
-    return [_item_of(visit, row) for row in rows]
-
-
-def _item_of(visit: Visit, row: Any) -> dict[str, Any]:
-    if not isinstance(row, dict) or not isinstance(row.get("memory"), str):
+    if not all(isinstance(row, dict) and isinstance(row.get("memory"), str) for row in rows):
         raise InvalidInput("every memory in the file needs its text in 'memory'")
+    return rows
+
+
+def _item_of(visit: Visit, row: Mapping[str, Any]) -> dict[str, Any]:
     user = visit.person or visit.field("user").strip() or row.get("user_id")
     item = {"messages": row["memory"], "user_id": user, "infer": False}
     named = ("agent_id", "run_id", "kind", "key", "metadata", "occurred_at")

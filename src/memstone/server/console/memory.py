@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from starlette.responses import Response
 
@@ -14,30 +14,21 @@ from memstone.engine.results import format_memory
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.literals import VisibilityName
 from memstone.model.access import Verb
+from memstone.model.context import SelectedMemory
+from memstone.server.console.activity_feed import title_of
 from memstone.server.console.memories import LIST, last_event
 from memstone.server.console.templates import link_to
 from memstone.server.console.visit import Pages, Visit
 
+if TYPE_CHECKING:
+    from memstone.results import HistoryEvent
+
 pages = Pages()
 
 VISIBILITIES: Final[tuple[str, ...]] = get_args(VisibilityName)
+RECEIPTS: Final = 20
+_MOST_LATER: Final = 5
 _PAGE: Final = "/console/memories/{memory_id}"
-_CHANGES: Final = {
-    "ADD": "Learned",
-    "UPDATE": "Changed",
-    "DELETE": "Deleted",
-    "REPLACE": "Replaced",
-    "LINK": "Shared",
-    "UNLINK": "No longer shared",
-    "DISABLE": "Disabled",
-    "ENABLE": "Enabled",
-    "MERGE": "Merged",
-    "PROMOTE": "Gained weight",
-    "EVICT": "Put away",
-    "SUMMARIZE": "Shortened",
-    "FEEDBACK": "Judged",
-    "REDACT": "Masked",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +46,11 @@ class SourceLine:
 @pages.page(_PAGE)
 async def show_memory(visit: Visit, memory_id: str) -> Response:
     """Show everything about a memory."""
-    details = await visit.run(inspect_memory, memory_id)
+    details = await visit.run(inspect_memory, memory_id, RECEIPTS)
     item: Mapping[str, Any] = format_memory(details.found)
     history = await visit.memory.history(memory_id)
     record = details.found.record
+    receipts = [_describe_receipt(one, record.id) for one in details.receipts]
     return visit.render(
         "memory.html",
         title="Memory",
@@ -67,7 +59,9 @@ async def show_memory(visit: Visit, memory_id: str) -> Response:
         text=record.text if visit.sees_texts else redact_preview(record.text),
         links=details.links,
         holders=list({(one.scope.user_id, one.scope.agent_id): one for one in details.links}.values()),
-        receipts=[_describe_receipt(one, record.id) for one in details.receipts],
+        receipts=receipts,
+        in_profile=sum(one["in_profile"] for one in receipts),
+        more_receipts=len(receipts) == RECEIPTS,
         source=await _source_lines(visit, item),
         history=[_describe_event(visit, one) for one in reversed(history)],
         last=history[-1]["id"] if history else "",
@@ -76,17 +70,17 @@ async def show_memory(visit: Visit, memory_id: str) -> Response:
     )
 
 
-def _describe_event(visit: Visit, event: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_event(visit: Visit, event: HistoryEvent) -> dict[str, Any]:
     """Return an event with its name in words; texts as the visitor may see them."""
     show = str if visit.sees_texts else redact_preview
-    texts = {name: show(event[name]) if event[name] else "" for name in ("old_value", "new_value")}
+    texts = {name: show(text) if text else "" for name in ("old_value", "new_value") for text in [event[name]]}
     version = (event["before"] or {}).get("version")
-    return {**event, **texts, "label": _CHANGES.get(event["event"], event["event"].title()), "old_version": version}
+    return {**event, **texts, "label": title_of(event), "old_version": version}
 
 
 def _describe_receipt(body: Mapping[str, Any], memory_id: str) -> dict[str, Any]:
     """Return what a receipt says about one memory."""
-    chosen = next((one for one in body.get("chosen", ()) if one[0] == memory_id), None)
+    chosen = next((SelectedMemory(*one) for one in body.get("chosen", ()) if one[0] == memory_id), None)
     dropped = next((reason for reason, ids in body.get("dropped", ()) if memory_id in ids), "")
     used = body.get("used")
     return {
@@ -94,19 +88,27 @@ def _describe_receipt(body: Mapping[str, Any], memory_id: str) -> dict[str, Any]
         "created_at": body["created_at"],
         "user_id": body.get("user_id") or "",
         "query": redact_preview(body.get("query") or ""),
-        "shown": chosen is not None,
+        "recalled": chosen is not None and chosen.counts,
+        "in_profile": chosen is not None and not chosen.counts,
         "reason": dropped,
         "used": None if used is None else memory_id in used,
     }
 
 
 async def _source_lines(visit: Visit, item: Mapping[str, Any]) -> list[SourceLine]:
-    """Return the conversation around the words that a memory comes from."""
+    """Return the conversation around the words that a memory comes from, and what was said about it later."""
     evidence = item.get("evidence")
     if not evidence:
         return []
     rows = await visit.run(conversation_around, evidence["turn"])
-    return [_source_line(visit, row, evidence) for row in rows]
+    shown = {row.id for row in rows}
+    more = [one for one in evidence.get("also", ()) if one not in shown][-_MOST_LATER:]
+    found = (await visit.run(find_by_ids, more)).values() if rows and more else ()
+    later = sorted(found, key=lambda row: row.seq)
+    return [
+        *(_source_line(visit, row, evidence) for row in rows),
+        *(_source_line(visit, row, {"turn": row.id, "start": 0, "end": len(row.record.text)}) for row in later),
+    ]
 
 
 def _source_line(visit: Visit, row: BrowseRow, evidence: Mapping[str, Any]) -> SourceLine:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from memstone.engine.activity import list_sessions
+from memstone.engine.browse import find_mentioned
 from memstone.errors import InvalidInput, NotFoundError
 from memstone.model.access import Verb
+from memstone.model.instant import to_instant
 from memstone.server.background_jobs import Progress, works_of
 from memstone.server.console.templates import link_to
 from memstone.server.console.visit import PAGE_HEADERS, NobodyNamed, Pages, Visit
@@ -109,7 +111,7 @@ async def _read_sessions(visit: Visit, user: str) -> dict[str, Any]:
 async def _read_graph(visit: Visit, user: str) -> dict[str, Any]:
     day = await _read_day(visit, user)
     relations = await _relations_at(visit, user, day["day"])
-    return {**day, "relations": relations, "entities": await _entities(visit, user)}
+    return {**day, "relations": relations, "entities": await _entities_at(visit, user, day["day"])}
 
 
 async def _read_past(visit: Visit, user: str) -> dict[str, Any]:
@@ -158,9 +160,12 @@ def _end_of(day: date) -> str:
 # --- how things are related -------------------------------------------------------------------------------------------
 
 
-async def _entities(visit: Visit, user: str) -> list[EntityItem]:
-    """Return what memories mention; the own name of a person is the person, unless something is related to it."""
+async def _entities_at(visit: Visit, user: str, day: date) -> list[EntityItem]:
+    """Return what had been mentioned on a day; the own name of a person is the person, unless related to something."""
     found = (await visit.memory.graph.entities(user_id=user, limit=MOST_NODES))["results"]
+    if day < datetime.now(UTC).date():
+        known = await visit.run(find_mentioned, user, to_instant(datetime.fromisoformat(_end_of(day))))
+        found = [one for one in found if one["id"] in known]
     return [one for one in found if one["name"].casefold() != user.casefold()]
 
 
@@ -177,7 +182,7 @@ async def send_graph(visit: Visit) -> Response:
     user = _named_person(visit)
     day = (await _read_day(visit, user))["day"]
     relations = await _relations_at(visit, user, day)
-    known = {one["id"]: one for one in await _entities(visit, user)}
+    known = {one["id"]: one for one in await _entities_at(visit, user, day)}
     around = visit.query("around")
     chosen = _neighbours(relations, around) if around else _most_related(relations, known.values())
     return JSONResponse(_format_graph(user, relations, known, chosen), headers=PAGE_HEADERS)

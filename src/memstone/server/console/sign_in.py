@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from memstone.engine.access.accounts import read_long
 from memstone.engine.access.console_access import end_console_session, open_account_session, redeem_code, redeem_link
-from memstone.errors import Forbidden, MemstoneError, Unauthenticated
+from memstone.errors import Forbidden, MemstoneError, StorageError, Unauthenticated
 from memstone.model.access import Verb
 from memstone.server.accounts import reception_of
 from memstone.server.console.visit import (
@@ -28,11 +28,17 @@ from memstone.server.console.visit import (
     local_path,
     sign_in_page,
 )
-from memstone.server.errors import status_of
+from memstone.server.errors import log_server_fault, status_of
 
 pages = Pages()
 
 _YEAR: Final = 365 * 86_400
+_UNWRITABLE: Final = "the store cannot be written right now"
+_NOT_OPENED: Final = (
+    "nobody can sign in until the user who runs memstone serve can write to its file and folder; "
+    "then use the same link, code or password again"
+)
+_NOT_ENDED: Final = "you are signed out in this browser; the session itself ends when it expires"
 _SAME_SITE: Final = ("same-origin", "none", "")
 
 
@@ -54,6 +60,9 @@ async def _sign_in(request: Request) -> Response:
         if not _field(await request.form(), "login"):  # a wrong password was counted by the reception
             failures.note(request)
         return sign_in_page(request, problem=error.message, hint=error.hint, status=status_of(error))
+    except StorageError as error:
+        log_server_fault(error)
+        return sign_in_page(request, problem=_UNWRITABLE, hint=_NOT_OPENED, status=status_of(error))
     except MemstoneError as error:
         return error_page(request, error)
     wanted = local_path(_field(form, "next") or "/")
@@ -91,9 +100,13 @@ def _field(form: FormData, name: str) -> str:
 @pages.act("/console/sign-out", Verb.READ)
 async def sign_out(visit: Visit) -> Response:
     """End the session."""
-    await visit.console.state.memory.engine.run(end_console_session, visit.token)
+    answer: Response = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER, headers=PAGE_HEADERS)
+    try:
+        await visit.console.state.memory.engine.run(end_console_session, visit.token)
+    except StorageError as error:
+        log_server_fault(error)
+        answer = sign_in_page(visit.request, problem=_UNWRITABLE, hint=_NOT_ENDED, status=status_of(error))
     visit.console.state.doorkeeper.forget()
-    answer = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER, headers=PAGE_HEADERS)
     answer.delete_cookie(cookie_name(visit.request), path="/", httponly=True, samesite="strict")
     return answer
 

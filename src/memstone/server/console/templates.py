@@ -77,14 +77,20 @@ def format_day(value: str | None) -> str:
 
 
 def highlight(text: str, query: str | None) -> Markup:
-    """Return a text in which the words of a query are marked."""
-    words = [re.escape(make_inert(word)) for word in (query or "").split() if word]
+    """Return a text in which the words of a query are marked, where a word begins with one if any does."""
     shown = make_inert(text)
+    words = [_match_word(make_inert(word), shown) for word in (query or "").split() if word]
     if not words:
         return escape(shown)
     pieces = re.split(f"({'|'.join(words)})", shown, flags=re.IGNORECASE)
     marked = (Markup("<mark>{}</mark>").format(piece) if odd % 2 else escape(piece) for odd, piece in enumerate(pieces))
     return Markup("").join(marked)
+
+
+def _match_word(word: str, text: str) -> str:
+    """Return a pattern for a typed word: search finds the beginnings of words, and other orders find any part."""
+    begins = rf"(?<!\w){re.escape(word)}"
+    return begins if re.search(begins, text, re.IGNORECASE) else re.escape(word)
 
 
 def diff_texts(old: str, new: str) -> Markup:

@@ -33,6 +33,8 @@ from memstone.errors import (
     ScopeError,
     StorageBusy,
     StorageError,
+    StorageFull,
+    StorageReadOnly,
     TooManyRequests,
     Unauthenticated,
     UsageError,
@@ -385,6 +387,7 @@ class Pages:
 async def _answer(route: PageRoute, request: Request) -> Response:
     """Admit, check, and pass; whatever goes wrong becomes a page."""
     visit: Visit | None = None
+    request.scope["route"] = route  # by which log, metrics and activity name the request
     try:
         visit = await console_of(request).admit(request)
         visit.caller.needs(route.verb)
@@ -395,6 +398,10 @@ async def _answer(route: PageRoute, request: Request) -> Response:
         elif not visit.is_htmx:
             visit.trouble = await visit.console.state.writable.reason()
         return await route.handler(visit, **request.path_params)
+    except StorageError as error:
+        if visit is not None and route.method != "GET" and type(error) in _UNWRITABLE:
+            visit.trouble = await visit.console.state.writable.reason() or error.code
+        return error_page(request, error, visit)
     except MemstoneError as error:
         return error_page(request, error, visit)
     except Exception as error:  # noqa: BLE001 - a page for people, and the log has the rest
@@ -407,6 +414,10 @@ async def _answer(route: PageRoute, request: Request) -> Response:
                 visit.console.expire_figures(visit.caller.bounds.tenant_id)
 
 
+_UNWRITABLE: Final = frozenset({StorageError, StorageReadOnly, StorageFull, StorageBusy})
+"""What an act meets while the store cannot be written; a disk that fails or is mounted anew raises the first."""
+
+
 def error_page(request: Request, error: MemstoneError, visit: Visit | None = None) -> Response:
     """Return the page for an error: what happened, and what to do now."""
     console = console_of(request)
@@ -414,12 +425,12 @@ def error_page(request: Request, error: MemstoneError, visit: Visit | None = Non
     if visit is None and isinstance(error, Unauthenticated):
         return sign_in_page(request, status=HTTPStatus.UNAUTHORIZED)
     log_server_fault(error)
-    told = error_for_caller(error)
+    heading, message, hint = _describe_error(request, error, visit)
     values = {
         "code": int(status),
-        "heading": next((text for kind, text in _HEADINGS if isinstance(error, kind)), "That did not work"),
-        "message": told["message"],
-        "hint": told.get("hint") or _what_to_do(status),
+        "heading": heading,
+        "message": message,
+        "hint": hint or _what_to_do(status),
         "request_id": getattr(request.state, "request_id", ""),
         "again": _way_back(request, visit),
     }
@@ -433,6 +444,20 @@ def _way_back(request: Request, visit: Visit | None) -> str:
     if request.method == "GET":
         return request.url.path
     return local_path(visit.field("back") if visit is not None else "/")
+
+
+_NO_ACCESS: Final = "ask whoever runs this service for access"
+
+
+def _describe_error(request: Request, error: MemstoneError, visit: Visit | None) -> tuple[str, str, str]:
+    """Return what an error page says: heading, message and hint. Why nothing can be saved is above them."""
+    if visit is not None and visit.trouble and request.method != "GET" and type(error) in _UNWRITABLE:
+        return "This was not saved", "the store cannot be written right now", "go back, and try again when it can"
+    told = error_for_caller(error)
+    if visit is not None and isinstance(error, Forbidden):  # who is here has no key
+        told = {**told, "message": told["message"].replace("this key", "your sign-in"), "hint": _NO_ACCESS}
+    heading = next((text for kind, text in _HEADINGS if isinstance(error, kind)), "That did not work")
+    return heading, told["message"], told.get("hint") or ""
 
 
 _HEADINGS: Final[Sequence[tuple[type[Exception], str]]] = (

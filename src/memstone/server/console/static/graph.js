@@ -168,7 +168,7 @@ class Graph {
     }
     const { x, y, scale } = this.view;
     this.world.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
-    this.labels.setAttribute("visibility", this.edges.size < 120 || scale > 0.9 ? "visible" : "hidden");
+    this.labels.setAttribute("visibility", this.edges.size < 40 || scale > 1.4 ? "visible" : "hidden");
   }
 
   // Show all of it, as long as nobody has moved it.
