@@ -135,7 +135,7 @@ class FaissStore(CollectionStore):
         found = await self._run(lambda file: _read_points(file, collection, [point_id]))
         return found[0] if found else None
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         return await self._run(lambda file: self._search(self._load(file, collection), vector, limit, clause))
 
     async def _matches(self, collection: str, clause: Clause) -> list[Point]:
@@ -229,11 +229,11 @@ class FaissStore(CollectionStore):
         if gone and self._config.index == "flat":
             index.faiss.remove_ids(np.array(gone, np.int64))
 
-    def _search(self, index: _Index, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    def _search(self, index: _Index, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         chosen = _choose_numbers(index, clause)
         if not chosen:
             return []
-        asked, most = np.array([vector], "<f4"), min(limit, len(chosen))
+        asked, most = vector[None], min(limit, len(chosen))
         selector = faiss.IDSelectorBatch(np.array(chosen, np.int64))
         if self._config.index == "flat":
             options = faiss.SearchParameters(sel=selector)

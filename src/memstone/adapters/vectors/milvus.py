@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from memstone.adapters.forks import ForkSafeLock
-from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score
+from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score, parse_payload
 from memstone.adapters.vectors.labels import COMPARISONS, LABEL_OPERATORS, Clause, LabelFilter, labels_of, numbers_of
 from memstone.errors import BackendUnavailable, InvalidInput, MissingExtra, install_hint
 from memstone.model.query import Op, Where
@@ -124,9 +124,9 @@ class MilvusStore(CollectionStore):
         found = await self._run(lambda client: client.get(collection, **options), collection)
         return _point_from(found[0]) if found else None
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         options = {
-            "data": [vector],
+            "data": [vector.tolist()],
             "limit": min(limit, _MOST),
             "output_fields": ["id", "payload"],
             "anns_field": "vector",
@@ -137,7 +137,7 @@ class MilvusStore(CollectionStore):
             collection,
         )
         return [
-            PointHit(str(one["entity"]["id"]), clip_score(one["distance"]), json.loads(one["entity"]["payload"]))
+            PointHit(str(one["entity"]["id"]), clip_score(one["distance"]), parse_payload(one["entity"]["payload"]))
             for one in found[0]
         ]
 
@@ -222,4 +222,4 @@ def _checked_payload(row: StoredPoint) -> str:
 
 
 def _point_from(row: Any) -> Point:
-    return Point(str(row["id"]), [float(one) for one in row["vector"]], json.loads(row["payload"]))
+    return Point(str(row["id"]), [float(one) for one in row["vector"]], parse_payload(row["payload"]))

@@ -7,8 +7,8 @@ query nearly every character means something. The client blocks, so each call is
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
-from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score
+from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score, parse_payload
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
 from memstone.errors import BackendUnavailable
 from memstone.model.query import Where
@@ -123,7 +123,6 @@ class RedisStore(CollectionStore):
                     key = self._key(collection, row.id)
                     labels = ",".join(map(_digest, labels_of(row.payload)))
                     values = {"id": row.id, "vector": row.vector.tobytes(), "payload": row.payload_json()}
-                    pipe.delete(key)
                     pipe.hset(key, mapping={**values, _LABELS: labels})
                 pipe.execute()
 
@@ -139,15 +138,15 @@ class RedisStore(CollectionStore):
         row = await self._run(lambda: self._client.hmget(key, "id", "vector", "payload"), collection)
         return None if row[0] is None else _point_from(*row)
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         where = "*" if clause is True else f"({clause})"
         query = f"{where}=>[KNN $limit @vector $asked AS distance]"
-        asked = np.array(vector, "<f4").tobytes()
-        command = ["FT.SEARCH", self._name(collection), query, "PARAMS", 4, "limit", limit, "asked", asked]
+        named = ["limit", limit, "asked", vector.tobytes()]
+        command = ["FT.SEARCH", self._name(collection), query, "PARAMS", len(named), *named]
         command += ["SORTBY", "distance", "RETURN", 3, "id", "payload", "distance", "LIMIT", 0, limit, "DIALECT", 2]
         _, rows = _parse_rows(await self._run(lambda: self._client.execute_command(*command), collection))
         return [
-            PointHit(row["id"].decode(), clip_score(1.0 - float(row["distance"])), json.loads(row["payload"]))
+            PointHit(row["id"].decode(), clip_score(1.0 - float(row["distance"])), parse_payload(row["payload"]))
             for row in rows
         ]
 
@@ -203,6 +202,7 @@ class RedisFilter(LabelFilter):
         return (" " if every else " | ").join(f"({clause})" for clause in clauses)
 
 
+@lru_cache(maxsize=4_096)  # most labels are those of many points
 def _digest(label: str) -> str:
     return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -230,4 +230,4 @@ def _decode_names(row: Mapping[bytes, Any]) -> dict[str, Any]:
 
 
 def _point_from(point_id: bytes, vector: bytes, payload: bytes) -> Point:
-    return Point(point_id.decode(), np.frombuffer(vector, "<f4").tolist(), json.loads(payload))
+    return Point(point_id.decode(), np.frombuffer(vector, "<f4").tolist(), parse_payload(payload))
