@@ -135,7 +135,7 @@ async def _find_own_hits(runtime: Runtime, wanted: Search, read: int | None = No
     retrieve = partial(_retrieve_hits, runtime, wanted, known, read)
     question, found = await (runtime.io.together(retrieve) if runtime.at_hand else retrieve())
     with runtime.watch.step("search.rank"):
-        found, note = await looked_at_closely(runtime, wanted.query, found)
+        found, note = await looked_at_closely(runtime, wanted, found)
         hits = doubtful_last(diversify_hits(runtime, apply_decay(runtime, found, runtime.now()), wanted.limit))
     even = _even_score(runtime, wanted, question)
     return Hits(hits, [*question.degraded, *([note] if note else [])], question.words_read, question.level, even)
