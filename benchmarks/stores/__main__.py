@@ -39,8 +39,7 @@ USERS: Final = 20
 SEARCHES: Final = 60
 WRITES: Final = 200
 HEAD: Final = (
-    "| store | server | search, ms | its own client | ratio | upsert of 200, ms | its own client | ratio "
-    "| 10 nearest found | filters right |",
+    "| store | server | search, ms | its client | ratio | upsert, ms | its client | ratio | 10 nearest | filtered |",
     "|---|---|---|---|---|---|---|---|---|---|",
 )
 
@@ -287,9 +286,7 @@ def main() -> None:
     wanted = set(chosen.only.split(",")) if chosen.only else set()
     cases = [case for case in list_cases() if not wanted or case.name in wanted]
     io = BlockingIo()
-    rounds: list[list[Measurement]] = []
-    for _ in range(chosen.rounds):
-        rounds.append([_measure_aloud(case, io) for case in cases])
+    rounds = [[_measure_aloud(case, io) for case in cases] for _ in range(chosen.rounds)]
     drive(io.close())
     if not chosen.dry:
         _keep([merge_rounds(of_store) for of_store in zip(*rounds, strict=True)])
