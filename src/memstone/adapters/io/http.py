@@ -39,7 +39,7 @@ MAX_QUOTED_CHARS: Final = 300
 
 _USUAL_HEADERS: Final = {"user-agent": "memstone", "accept": "*/*", "accept-encoding": "gzip, deflate"}
 _SLOW_HINT: Final = "try again, or give this provider a longer timeout"
-_DOWN_HINT: Final = "check that the service is running and that its address is right"
+DOWN_HINT: Final = "check that the service is running and that its address is right"
 _MALFORMED_HINT: Final = "look for stray characters in the address and the key"
 
 
@@ -135,7 +135,7 @@ def translate_http_errors(request: HttpRequest) -> Iterator[None]:
         problem = f"the request to {host or 'the provider'} is malformed ({type(error).__name__})"
         raise ConfigError(problem, hint=_MALFORMED_HINT) from None
     except httpx2.HTTPError as error:
-        raise BackendUnavailable(f"no answer from {host}: {error}", kind="http", name=host, hint=_DOWN_HINT) from error
+        raise BackendUnavailable(f"no answer from {host}: {error}", kind="http", name=host, hint=DOWN_HINT) from error
 
 
 class Body:

@@ -300,6 +300,7 @@ class HttpStore(CollectionStore):
 
     def __init__(self, io: Io, base_url: str, headers: Mapping[str, str], timeout: float) -> None:
         super().__init__(io)
+        _check_address(base_url)
         self._base_url, self._headers, self._timeout = base_url.rstrip("/"), dict(headers), timeout
 
     @property
@@ -319,8 +320,12 @@ class HttpStore(CollectionStore):
         """Return the answer; where a collection is named and is not there, the error that says so."""
         answer = await self._send(method, path, body, headers=headers)
         if answer is None:
-            raise self.missing_error(collection) if collection else self.store_error("not found", "check the address")
+            raise self.missing_error(collection) if collection else self.unknown_path_error()
         return answer
+
+    def unknown_path_error(self) -> VectorStoreError:
+        """Return the error of an address at which there is something else than the store."""
+        return self.store_error(f"{self.destination} answered 404", f"check that {self.name} is at this address")
 
     async def _send(self, method: str, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None) -> Any:
         """Return the answer, or None for what is not there."""
@@ -370,14 +375,19 @@ def build_base_url(url: str | None, host: str | None, port: int | None, default_
 
     An address without a port gets ``port``, or the usual one of the store.
     """
-    text = (url or host or "localhost").strip().rstrip("/")
+    text = (url or host or "localhost").strip()
     if "://" not in text:
         bare = f"[{text}]" if text.count(":") > 1 and "[" not in text else text
         text = f"{'https' if https else 'http'}://{bare}"
+    text = text.rstrip("/")
+    _check_address(text)
     scheme, _, rest = text.partition("://")
     authority, slash, path = rest.partition("/")
-    if scheme not in ("http", "https") or not authority:
-        raise ConfigError("the address of a vector store must start with http(s)://host", hint="http://host:port")
     if ":" in authority.rpartition("]")[2]:
         return text
     return f"{scheme}://{authority}:{port or default_port}{slash}{path}"
+
+
+def _check_address(url: str) -> None:
+    if not (url.startswith(("http://", "https://")) and host_of(url)):
+        raise ConfigError("the address of a vector store must start with http(s)://host", hint="http://host:port")

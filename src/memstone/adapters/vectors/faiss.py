@@ -27,6 +27,7 @@ from memstone.ports.io import Io
 from memstone.ports.storage import EncryptionKeys
 
 T = TypeVar("T")
+_REBUILD_HINT: Final = "close the memory, delete points.sqlite in the folder of vector_store, and it is built again"
 faiss: Any = faiss_library  # what it says of its own types is not whole
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS collections (name TEXT PRIMARY KEY, dimension INTEGER NOT NULL) STRICT;
@@ -164,14 +165,16 @@ class FaissStore(CollectionStore):
                     self._indexes.clear()  # they may hold what the file does not
                     raise
 
-        return await self._io.run(run_locked)
+        try:
+            return await self._io.run(run_locked)
+        except sqlite3.Error as error:
+            raise self.store_error(f"the file of points cannot be used: {error}", _REBUILD_HINT) from error
 
     def _open(self) -> sqlite3.Connection:
         if self._file is None:
             place = ":memory:"
             if self._config.path is not None:
-                self._config.path.expanduser().mkdir(parents=True, exist_ok=True)
-                place = str(self._config.path.expanduser() / "points.sqlite")
+                place = str(self._make_folder(self._config.path.expanduser()) / "points.sqlite")
             self._file = self._driver.connect(place)
             self._file.isolation_level = "DEFERRED"
             self._file.executescript(_SCHEMA)
@@ -188,6 +191,14 @@ class FaissStore(CollectionStore):
             self._indexes.clear()
             self._dimensions.clear()
         return self._file
+
+    def _make_folder(self, folder: Path) -> Path:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            problem = f"the folder {folder} cannot be made: {error.strerror}"
+            raise self.store_error(problem, "set vector_store.config.path to a folder that you may write to") from error
+        return folder
 
     def _close(self) -> None:
         with self._guard:

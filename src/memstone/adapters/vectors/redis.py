@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
+from memstone.adapters.io.http import DOWN_HINT, host_of
 from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score, parse_payload
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
-from memstone.errors import BackendUnavailable
+from memstone.errors import BackendUnavailable, ConfigError
 from memstone.model.query import Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
@@ -62,13 +63,16 @@ class RedisStore(CollectionStore):
         super().__init__(io)
         self._config = config
         password = {"password": config.password.get_secret_value()} if config.password else {}
-        self._client: Any = redis.Redis.from_url(
-            config.url,
-            socket_timeout=config.timeout,
-            socket_connect_timeout=min(5.0, config.timeout),
-            retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), 3),
-            **password,
-        )
+        try:
+            self._client: Any = redis.Redis.from_url(
+                config.url,
+                socket_timeout=config.timeout,
+                socket_connect_timeout=min(5.0, config.timeout),
+                retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), 3),
+                **password,
+            )
+        except ValueError:  # not chained: it may quote the password
+            raise ConfigError("the url of vector_store is no address of Redis", hint="redis://host:port") from None
         self._table = f"{config.prefix}/collections"
 
     async def check_health(self) -> None:
@@ -185,7 +189,10 @@ class RedisStore(CollectionStore):
         except redis.AuthenticationError as error:
             raise self.store_error("Redis refused the password", "check the password of vector_store") from error
         except (redis.ConnectionError, redis.TimeoutError) as error:
-            raise BackendUnavailable("Redis does not answer", kind="vectors", name="redis") from error
+            host = host_of(self._config.url) or "this machine"  # a socket has no host
+            raise BackendUnavailable(
+                f"Redis on {host} does not answer", kind="vectors", name="redis", hint=DOWN_HINT
+            ) from error
         except redis.RedisError as error:
             if collection and _is_missing(error):
                 raise self.missing_error(collection) from error

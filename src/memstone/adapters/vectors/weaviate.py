@@ -134,7 +134,7 @@ class WeaviateStore(HttpStore):
         body = {"objects": [_object_of(name, row) for row in rows]}
         response = await self._send_raw("POST", "/v1/batch/objects", body)
         if response is None:
-            raise self.store_error("not found", "check the address")
+            raise self.unknown_path_error()
         if _FAILED not in response.body:  # the answer repeats every object with its vector: reading it takes long
             return
         for one in self._parse(response):
