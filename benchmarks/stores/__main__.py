@@ -61,13 +61,13 @@ class Measurement:
     def format_row(self) -> str:
         """Return a row of the table."""
         times = (self.search_ms, self.vendor_search_ms), (self.upsert_ms, self.vendor_upsert_ms)
-        cells = [cell for ours, theirs in times for cell in _format_times(ours, theirs)]
+        cells = [cell for ours, vendor in times for cell in _format_times(ours, vendor)]
         found = [f"{self.overlap:.3f}", f"{self.filters_right:.0%}"]
         return f"| {' | '.join([f'`{self.store}`', self.server, *cells, *found])} |"
 
 
-def _format_times(ours: float, theirs: float) -> tuple[str, str, str]:
-    return f"{ours:.2f}", f"{theirs:.2f}" if theirs else "", f"{ours / theirs:.2f}" if theirs else ""
+def _format_times(ours: float, vendor: float) -> tuple[str, str, str]:
+    return f"{ours:.2f}", f"{vendor:.2f}" if vendor else "", f"{ours / vendor:.2f}" if vendor else ""
 
 
 def merge_rounds(rounds: Sequence[Measurement]) -> Measurement:
@@ -198,6 +198,14 @@ def _run_nothing() -> Iterator[str]:
         yield folder
 
 
+@contextmanager
+def _run_postgres() -> Iterator[str]:
+    from tests.postgres.server import running
+
+    with running() as server:
+        yield server.url()
+
+
 def list_cases() -> list[_Case]:
     """Return what can be measured here."""
     from tests.stores.redis_server import run_redis
@@ -243,6 +251,10 @@ def _list_servers() -> list[_Case]:
     from tests.stores.free_port import free_port
 
     found: list[_Case] = []
+    if find_spec("milvus_lite"):
+        found.append(_Case("milvus", "in process", _run_nothing, lambda folder: {"url": f"{folder}/bench.db"}, None))
+    if find_spec("pgserver"):
+        found.append(_Case("pgvector", "real", _run_postgres, lambda url: {"url": url}, None))
     if elasticsearch_server.can_run_elasticsearch():  # its client in the newest version does not speak to this server
         start = elasticsearch_server.run_elasticsearch
         found.append(_Case("elasticsearch", "real", start, lambda url: {"url": url}, None))
