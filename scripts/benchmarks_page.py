@@ -42,6 +42,7 @@ KINDS = {
         ),
     ),
     "service": ("server-*.md", ()),
+    "stores": ("stores-*.md", ()),
 }
 """Which files a kind is kept in, and which rows of its first table with such names are shown; none is all of them."""
 

@@ -143,7 +143,7 @@ def run_suites(files: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
     passed, failed = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        options = ["-q", "-p", "no:randomly", "-n", "2", "-m", "not llm", f"--junitxml={report}"]
+        options = ["-q", "-p", "no:randomly", "-n", "2", "--whole", "-m", "not llm", f"--junitxml={report}"]
         subprocess.run([sys.executable, "-m", "pytest", *options, *files], cwd=ROOT, check=False)
         for case in ET.parse(report).iter("testcase"):  # noqa: S314 - written by the line above
             suite = case.get("classname", "").rpartition(".")[2]

@@ -13,12 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 import numpy as np
@@ -37,6 +38,10 @@ DIMENSION: Final = 384
 USERS: Final = 20
 SEARCHES: Final = 60
 WRITES: Final = 200
+HEAD: Final = (
+    "| store | server | search, ms | its client | ratio | upsert, ms | its client | ratio | 10 nearest | filtered |",
+    "|---|---|---|---|---|---|---|---|---|---|",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +60,22 @@ class Measurement:
 
     def format_row(self) -> str:
         """Return a row of the table."""
-        ratios = [
-            f"{ours:.2f} / {theirs:.2f} = **{ours / theirs:.2f}**" if theirs else f"{ours:.2f}"
-            for ours, theirs in (
-                (self.search_ms, self.vendor_search_ms),
-                (self.upsert_ms, self.vendor_upsert_ms),
-            )
-        ]
+        times = (self.search_ms, self.vendor_search_ms), (self.upsert_ms, self.vendor_upsert_ms)
+        cells = [cell for ours, vendor in times for cell in _format_times(ours, vendor)]
         found = [f"{self.overlap:.3f}", f"{self.filters_right:.0%}"]
-        return f"| {' | '.join([self.store, self.server, f'{self.points:,}', *ratios, *found])} |"
+        return f"| {' | '.join([f'`{self.store}`', self.server, *cells, *found])} |"
+
+
+def _format_times(ours: float, vendor: float) -> tuple[str, str, str]:
+    return f"{ours:.2f}", f"{vendor:.2f}" if vendor else "", f"{ours / vendor:.2f}" if vendor else ""
+
+
+def merge_rounds(rounds: Sequence[Measurement]) -> Measurement:
+    """Return the median of each time; of what was found, the worst."""
+    times = ("search_ms", "vendor_search_ms", "upsert_ms", "vendor_upsert_ms")
+    medians = {name: round(median(getattr(one, name) for one in rounds), 3) for name in times}
+    worst = {name: min(getattr(one, name) for one in rounds) for name in ("overlap", "filters_right")}
+    return replace(rounds[0], **medians, **worst)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +198,14 @@ def _run_nothing() -> Iterator[str]:
         yield folder
 
 
+@contextmanager
+def _run_postgres() -> Iterator[str]:
+    from tests.postgres.server import running
+
+    with running() as server:
+        yield server.url()
+
+
 def list_cases() -> list[_Case]:
     """Return what can be measured here."""
     from tests.stores.redis_server import run_redis
@@ -231,6 +251,10 @@ def _list_servers() -> list[_Case]:
     from tests.stores.free_port import free_port
 
     found: list[_Case] = []
+    if find_spec("milvus_lite"):
+        found.append(_Case("milvus", "in process", _run_nothing, lambda folder: {"url": f"{folder}/bench.db"}, None))
+    if find_spec("pgserver"):
+        found.append(_Case("pgvector", "real", _run_postgres, lambda url: {"url": url}, None))
     if elasticsearch_server.can_run_elasticsearch():  # its client in the newest version does not speak to this server
         start = elasticsearch_server.run_elasticsearch
         found.append(_Case("elasticsearch", "real", start, lambda url: {"url": url}, None))
@@ -269,25 +293,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="stores to measure, separated by commas")
     parser.add_argument("--dry", action="store_true", help="print only, keep no results file")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each store is measured, all by turns")
     chosen = parser.parse_args()
     wanted = set(chosen.only.split(",")) if chosen.only else set()
+    cases = [case for case in list_cases() if not wanted or case.name in wanted]
     io = BlockingIo()
-    found: list[Measurement] = []
-    for case in list_cases():
-        if not wanted or case.name in wanted:
-            found.append(measure(case, io))
-            print(found[-1].format_row(), flush=True)
+    rounds = [[_measure_aloud(case, io) for case in cases] for _ in range(chosen.rounds)]
     drive(io.close())
     if not chosen.dry:
-        _keep(found)
+        _keep([merge_rounds(of_store) for of_store in zip(*rounds, strict=True)])
+
+
+def _measure_aloud(case: _Case, io: BlockingIo) -> Measurement:
+    found = measure(case, io)
+    print(found.format_row(), flush=True)
+    return found
 
 
 def _keep(found: list[Measurement]) -> None:
     command = ["git", "rev-parse", "--short=7", "HEAD"]
-    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - the usual git
-    day = datetime.now(UTC).date().isoformat()
-    place = ROOT / "benchmarks" / "results" / f"stores-{day}-{commit.stdout.strip()}.json"
-    place.write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n", "utf-8")
+    commit = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603 - the usual git
+    folder = ROOT / "benchmarks" / "results"
+    for old in folder.glob("stores-*"):
+        old.unlink()
+    place = folder / f"stores-{datetime.now(UTC).date().isoformat()}-{commit}"
+    place.with_suffix(".json").write_text(json.dumps([asdict(one) for one in found], indent=1) + "\n", "utf-8")
+    rows = [one.format_row() for one in sorted(found, key=lambda one: one.store)]
+    place.with_suffix(".md").write_text("\n".join([f"# Vector stores, {commit}", "", *HEAD, *rows]) + "\n", "utf-8")
     print(place.relative_to(ROOT))
 
 

@@ -23,7 +23,7 @@ from memstone.ports.io import Clock, Io
 from memstone.ports.ledger import Ledger, WholeLedger
 from memstone.ports.models import Embedder, Llm, Reranker
 from memstone.ports.storage import EncryptionKeys, StoreKey
-from memstone.registry import load_adapter
+from memstone.registry import CALLED, load_adapter
 from memstone.sections import EmbedderSettings
 from memstone.setting_errors import format_validation_error
 from memstone.trace import log
@@ -353,7 +353,7 @@ def build_adapter(kind: str, name: str, options: Mapping[str, Any], io: Io, *mor
         config = model.model_validate(dict(options) if complete is None else complete(options, os.environ))
     except ValidationError as error:
         hint = _suggest_option(error, model.model_fields) or "see docs/configuration.md"
-        raise ConfigError(f"{kind} {name}: {format_validation_error(error)}", hint=hint) from None
+        raise ConfigError(f"{CALLED.get(kind, kind)} {name}: {format_validation_error(error)}", hint=hint) from None
     return cls(config, io, *more)
 
 

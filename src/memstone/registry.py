@@ -132,7 +132,9 @@ OTHER_NAMES: Final[dict[tuple[str, str], str]] = {
 
 _INTERNAL: Final = frozenset({"callable", "guarded"})
 """Names for what is passed as an object, or wrapped around another one."""
-_CALLED: Final = {"vectors": "vector store", "graph": "graph store"}
+
+CALLED: Final = {"vectors": "vector store", "graph": "graph store"}
+"""What people call a kind of adapter."""
 
 
 def builtin_names(kind: str) -> list[str]:
@@ -142,7 +144,7 @@ def builtin_names(kind: str) -> list[str]:
 
 def _configurable_names(kind: str) -> list[str]:
     """Return the names that a configuration may give."""
-    more = {"local"} if kind in _CALLED else set()  # what lies in the ledger is no store of its own
+    more = {"local"} if kind in CALLED else set()  # what lies in the ledger is no store of its own
     return sorted({*builtin_names(kind), *more} - _INTERNAL)
 
 
@@ -155,7 +157,7 @@ def load_adapter(kind: str, name: str) -> Any:
         return _import_adapter(kind, name, name, "")
     found = _entry_point(kind, name)
     if found is None:
-        raise ConfigError(f"unknown {_CALLED.get(kind, kind)} {name!r}", hint=_suggest_name(kind, name))
+        raise ConfigError(f"unknown {CALLED.get(kind, kind)} {name!r}", hint=_suggest_name(kind, name))
     return found
 
 

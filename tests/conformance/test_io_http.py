@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import socket
 import ssl
@@ -57,6 +58,35 @@ def test_a_request_arrives_as_it_was_written(mode: str, server: WireServer) -> N
     assert (request.method, request.path, request.json) == ("PUT", "/v1/things?q=a%20b", payload)
     assert (request.headers["x-api-key"], request.headers["content-type"]) == ("secret", "application/json")
     assert (answer.status, answer.headers["x-request-id"], answer.body) == (201, "7", b'{"ok": true}')
+
+
+@both
+def test_a_request_sends_no_cookies_of_earlier_answers(mode: str, server: WireServer) -> None:
+    async def scenario(io: Io) -> None:
+        for _ in range(2):
+            await io.http(HttpRequest("GET", f"{server.url}/v1/things"))
+
+    server.handler = lambda _: WireReply(headers={"Set-Cookie": "session=7; Path=/"})
+    run(mode, scenario)
+    first, second = server.requests
+    assert "cookie" not in second.headers
+    usual = ("user-agent", "accept", "accept-encoding", "host")
+    assert [second.headers[name] for name in usual] == [first.headers[name] for name in usual]
+    assert second.headers["user-agent"] == "memstone"
+
+
+@both
+def test_a_compressed_answer_is_unpacked(mode: str, server: WireServer) -> None:
+    server.script(WireReply(body=gzip.compress(b'{"ok": true}'), headers={"Content-Encoding": "gzip"}))
+    assert fetch(mode, HttpRequest("GET", server.url)).body == b'{"ok": true}'
+    assert "gzip" in server.requests[0].headers["accept-encoding"]
+
+
+@both
+def test_a_name_and_password_in_the_address_are_sent(mode: str, server: WireServer) -> None:
+    server.script(WireReply())
+    fetch(mode, HttpRequest("GET", server.url.replace("://", "://ann:secret@")))
+    assert server.requests[0].headers["authorization"] == "Basic YW5uOnNlY3JldA=="
 
 
 @both

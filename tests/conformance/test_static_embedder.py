@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from memstone.compose import build_adapter
 from memstone.errors import ConfigError, MissingExtra
 from memstone.ports.io import Io
 from memstone.testing.modes import MODES, run
+from tests.conformance.model_package import add_in_process, append_line, copy_package
 
 both = pytest.mark.parametrize("mode", MODES)
 SETTINGS: dict[str, Any] = {"store": {"url": "memory:"}, "embedder": {"provider": "static"}}
@@ -98,24 +96,8 @@ def test_an_unknown_option_is_an_error() -> None:
     "name", ["weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"]
 )
 def test_a_file_that_was_changed_is_not_loaded_and_no_code_of_the_package_runs(tmp_path: Path, name: str) -> None:
-    spec = find_spec("wordllama")
-    assert spec is not None
-    assert spec.origin is not None
-    copy = shutil.copytree(Path(spec.origin).parent, tmp_path / "wordllama")
+    copy = copy_package("wordllama", tmp_path)
     (copy / "__init__.py").write_text("raise RuntimeError('imported')")
-    script = f"""
-from memstone import Memory
-with Memory({SETTINGS!r}) as memory:
-    print(memory.add('tea', user_id='a', infer=False))
-"""
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-c", script]
-
-    def output() -> str:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)  # noqa: S603
-        return done.stdout
-
-    assert "'error'" not in output()
-    with (copy / name).open("ab") as file:
-        file.write(b"\n")
-    assert "is not the expected file" in output()
+    assert "'error'" not in add_in_process(SETTINGS, tmp_path)
+    append_line(copy / name)
+    assert "is not the expected file" in add_in_process(SETTINGS, tmp_path)

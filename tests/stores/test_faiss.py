@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+from memstone import Memory
 from memstone.adapters.io.blocking import BlockingIo
 from memstone.adapters.vectors.faiss import FaissConfig, FaissStore
 from memstone.drive import drive
+from memstone.errors import VectorStoreError
 from memstone.ports.index import Point, VectorStore
 from memstone.ports.io import Io
 from memstone.testing.vector_store import NAME, VectorStoreSuite, fill_collection, scan_ids
@@ -58,3 +60,28 @@ def test_without_a_folder_nothing_is_written(tmp_path: Path, monkeypatch: pytest
     assert drive(scan_ids(store, None)) == ["a"]
     drive(store.close())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_and_a_file_that_cannot_be_read_are_typed(tmp_path: Path, io: BlockingIo) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    store = FaissStore(FaissConfig(path=tmp_path / "file" / "points"), io)
+    with pytest.raises(VectorStoreError, match="cannot be made") as refused:
+        drive(store.create(NAME, 2))
+    assert "vector_store.config.path" in (refused.value.hint or "")
+    (tmp_path / "points.sqlite").write_bytes(b"this is no database" * 100)
+    damaged = FaissStore(FaissConfig(path=tmp_path), io)
+    with pytest.raises(VectorStoreError, match="cannot be used") as refused:
+        drive(damaged.collections())
+    assert "delete points.sqlite" in (refused.value.hint or "")
+    drive(damaged.close())
+
+
+def test_a_search_goes_on_without_the_folder_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    config = {"path": str(tmp_path / "file" / "points")}
+    settings = {"store": {"url": "memory:"}, "vector_store": {"provider": "faiss", "config": config}}
+    with Memory({**settings, "embedder": {"provider": "hash"}}) as memory:
+        memory.add("I drink tea.", user_id="ann", infer=False)
+        found = memory.search("tea", user_id="ann")
+    assert [one["memory"] for one in found["results"]] == ["I drink tea."]
+    assert [(one["channel"], one["code"]) for one in found["degraded"]] == [("vector_store", "vector_store")]

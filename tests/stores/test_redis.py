@@ -75,8 +75,9 @@ def test_the_environment_names_the_server_where_the_options_do_not() -> None:
 @pytest.mark.req("N-1")
 def test_a_server_that_is_not_there_is_an_error_without_the_password(io: BlockingIo) -> None:
     store = RedisStore(RedisConfig(url="redis://:hidden-4711@127.0.0.1:1"), io)
-    with pytest.raises(BackendUnavailable) as refused:
+    with pytest.raises(BackendUnavailable, match=r"Redis on 127\.0\.0\.1 does not answer") as refused:
         drive(store.check_health())
+    assert "service is running" in (refused.value.hint or "")
     assert "hidden-4711" not in f"{refused.value!r}"
 
 

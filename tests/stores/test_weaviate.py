@@ -94,6 +94,19 @@ def test_a_query_the_server_cannot_read_is_an_error(server: WireServer, io: Bloc
         drive(store._query("{Get{"))
 
 
+@pytest.mark.parametrize("text", ['"FAILED"', "plain"])
+def test_only_the_point_that_was_refused_is_an_error(server: WireServer, io: BlockingIo, text: str) -> None:
+    store = WeaviateStore(config(server), io)
+    drive(store.reset())
+    drive(fill_collection(store, [Point("a", [3, 4], {"text": text}), Point("b", [0, 0], {})]))
+    fake = server.handler
+    assert isinstance(fake, FakeWeaviate)
+    (held,) = (one for one in fake.classes[f"Memstone_{NAME}"].objects.values() if one.get("vector"))
+    held["vector"] = [1.0, 2.0, 3.0]
+    with pytest.raises(VectorStoreError, match="refused"):
+        drive(store.upsert(NAME, [Point("b", [0, 0], {}), Point("c", [1, 2], {"text": text})]))
+
+
 def test_classes_of_somebody_else_are_left_alone(server: WireServer, io: BlockingIo) -> None:
     fake = server.handler
     assert isinstance(fake, FakeWeaviate)

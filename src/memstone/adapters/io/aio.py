@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -19,10 +19,10 @@ from memstone.adapters.io.http import (
     Body,
     Lines,
     backend_rejected_factory,
+    build_request,
     client_options,
     error_from_response,
     is_success,
-    stream_options,
     translate_http_errors,
 )
 from memstone.drive import drive
@@ -228,15 +228,13 @@ class AsyncIo:
     async def http(self, request: HttpRequest) -> HttpResponse:
         """Send a request and read the whole answer."""
         with translate_http_errors(request):
-            client = await self._client()
-            async with client.stream(**stream_options(request)) as response:
+            async with aclosing(await self._send(request)) as response:
                 return await _read_response(request, response)
 
     async def http_lines(self, request: HttpRequest) -> AsyncIterator[str]:
         """Yield the lines of the answer as they come; an answer that is no success raises instead."""
         with translate_http_errors(request):
-            client = await self._client()
-            async with client.stream(**stream_options(request)) as response:
+            async with aclosing(await self._send(request)) as response:
                 if not is_success(response.status_code):
                     raise error_from_response(
                         request, await _read_response(request, response), backend_rejected_factory(request)
@@ -247,6 +245,10 @@ class AsyncIo:
                         yield line
                 for line in lines.end():
                     yield line
+
+    async def _send(self, request: HttpRequest) -> httpx2.Response:
+        client = await self._client()
+        return await client.send(build_request(request), stream=True)
 
     async def _client(self) -> httpx2.AsyncClient:
         loop = asyncio.get_running_loop()

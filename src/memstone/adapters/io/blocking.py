@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, closing, suppress
 from contextvars import copy_context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -20,10 +20,10 @@ from memstone.adapters.io.http import (
     Body,
     Lines,
     backend_rejected_factory,
+    build_request,
     client_options,
     error_from_response,
     is_success,
-    stream_options,
     translate_http_errors,
 )
 from memstone.drive import drive
@@ -115,12 +115,12 @@ class BlockingIo:
 
     async def http(self, request: HttpRequest) -> HttpResponse:
         """Send a request and read the whole answer."""
-        with translate_http_errors(request), self._client().stream(**stream_options(request)) as response:
+        with translate_http_errors(request), closing(self._send(request)) as response:
             return _read_response(request, response)
 
     async def http_lines(self, request: HttpRequest) -> AsyncIterator[str]:
         """Yield the lines of the answer as they come; an answer that is no success raises instead."""
-        with translate_http_errors(request), self._client().stream(**stream_options(request)) as response:
+        with translate_http_errors(request), closing(self._send(request)) as response:
             if not is_success(response.status_code):
                 raise error_from_response(request, _read_response(request, response), backend_rejected_factory(request))
             lines = Lines(request)
@@ -129,6 +129,9 @@ class BlockingIo:
                     yield line
             for line in lines.end():
                 yield line
+
+    def _send(self, request: HttpRequest) -> httpx2.Response:
+        return self._client().send(build_request(request), stream=True)
 
     def _client(self) -> httpx2.Client:
         process = os.getpid()

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -30,13 +30,16 @@ from memstone.ports.io import HttpRequest, HttpResponse
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    import httpx2
+
 MAX_BODY_BYTES: Final = 64 * 1024 * 1024
 MAX_STREAM_SECONDS: Final = 3600.0
 MAX_LINE_BYTES: Final = 8 * 1024 * 1024
 MAX_QUOTED_CHARS: Final = 300
 
+_USUAL_HEADERS: Final = {"user-agent": "memstone", "accept": "*/*", "accept-encoding": "gzip, deflate"}
 _SLOW_HINT: Final = "try again, or give this provider a longer timeout"
-_DOWN_HINT: Final = "check that the service is running and that its address is right"
+DOWN_HINT: Final = "check that the service is running and that its address is right"
 _MALFORMED_HINT: Final = "look for stray characters in the address and the key"
 
 
@@ -66,11 +69,17 @@ def _shared_ssl_context(_file: str | None, _folder: str | None) -> SSLContext:
     return httpx2.create_ssl_context()
 
 
-def stream_options(request: HttpRequest) -> dict[str, Any]:
-    """Return a request as the client's ``stream`` takes it."""
+def build_request(request: HttpRequest) -> httpx2.Request:
+    """Return a request as the client sends it.
+
+    The client's own ``stream`` would merge it with defaults and parse its address each time, which takes a fifth of
+    the processor time of a small request. It would also send the cookies of earlier answers, which no provider needs.
+    """
+    import httpx2
+
     if not (host_of(request.url) and request.url.lower().startswith(("http://", "https://"))):
         raise ConfigError("the provider's address must start with http(s)://host", hint=_MALFORMED_HINT)
-    headers = {"user-agent": "memstone", **request.headers}
+    headers = {**_USUAL_HEADERS, **request.headers}
     for name, value in headers.items():
         _check_header(name, value)
     content = None
@@ -80,13 +89,17 @@ def stream_options(request: HttpRequest) -> dict[str, Any]:
     elif request.json is not None:
         headers.setdefault("content-type", "application/json")
         content = _encode_json(request.json)
-    return {
-        "method": request.method,
-        "url": request.url,
-        "headers": headers,
-        "content": content,
-        "timeout": request.timeout,
-    }
+    timeout = dict.fromkeys(("connect", "read", "write", "pool"), request.timeout)
+    return httpx2.Request(
+        request.method, _parse_url(request.url), headers=headers, content=content, extensions={"timeout": timeout}
+    )
+
+
+@lru_cache(maxsize=256)
+def _parse_url(url: str) -> httpx2.URL:
+    import httpx2
+
+    return httpx2.URL(url)
 
 
 def _check_header(name: str, value: str) -> None:
@@ -122,7 +135,7 @@ def translate_http_errors(request: HttpRequest) -> Iterator[None]:
         problem = f"the request to {host or 'the provider'} is malformed ({type(error).__name__})"
         raise ConfigError(problem, hint=_MALFORMED_HINT) from None
     except httpx2.HTTPError as error:
-        raise BackendUnavailable(f"no answer from {host}: {error}", kind="http", name=host, hint=_DOWN_HINT) from error
+        raise BackendUnavailable(f"no answer from {host}: {error}", kind="http", name=host, hint=DOWN_HINT) from error
 
 
 class Body:

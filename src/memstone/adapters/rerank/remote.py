@@ -96,7 +96,7 @@ class RemoteReranker:
             return self._parse_ranks(json.loads(body), len(documents))
         except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
             problem = f"{self.model} at {self.destination} did not return a score per document"
-            raise BackendError(problem, kind="reranker", name=self.destination) from error
+            raise BackendError(problem, kind="reranker", name=self.destination, hint="check base_url") from error
 
     def _headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self._config.key}"} if self._config.key else {}

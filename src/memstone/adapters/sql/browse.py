@@ -9,7 +9,7 @@ from memstone.adapters.sql.memories import Compile, MemoriesTable
 from memstone.adapters.sql.rows import SqlConnection, load_json_object
 from memstone.model.event import EventType
 from memstone.model.instant import Instant
-from memstone.model.memory import INDEXED, FoundMemory
+from memstone.model.memory import INDEXED, FoundMemory, Status
 from memstone.model.query import And, Condition, Op, Or, Where
 from memstone.ports.browse import BrowseOrder, DayCount, LayerCount, WordPattern
 

@@ -7,14 +7,13 @@ cosine with it has no value. What was written a moment ago may be found only a s
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from memstone.adapters.vectors.collection_store import HttpStore, StoredPoint, clip_score, uuid_of
+from memstone.adapters.vectors.collection_store import HttpStore, StoredPoint, clip_score, parse_payload, uuid_of
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
 from memstone.errors import ConfigError
 from memstone.model.query import Where
@@ -146,7 +145,7 @@ class AzureSearchStore(HttpStore):
             raise self.missing_error(collection)
         return None if answer is None else self._point(collection, answer)
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         wanted = min(limit, _MOST)
         asked = {"kind": "vector", "vector": vector, "fields": "vector", "k": wanted, "exhaustive": self._exact}
         body = {"vectorQueries": [asked], "vectorFilterMode": "preFilter", "select": "point_id,payload"}
@@ -155,7 +154,7 @@ class AzureSearchStore(HttpStore):
             page = {"top": min(_PAGE, wanted - len(found)), "skip": len(found)}
             docs = await self._search_page(collection, {**body, **page, **_as_filter(clause)})
             found += [
-                PointHit(one["point_id"], _cosine_from(one["@search.score"]), json.loads(one["payload"]))
+                PointHit(one["point_id"], _cosine_from(one["@search.score"]), parse_payload(one["payload"]))
                 for one in docs
             ]
             if len(docs) < page["top"]:
@@ -185,7 +184,7 @@ class AzureSearchStore(HttpStore):
 
     def _point(self, collection: str, one: Mapping[str, Any]) -> Point:
         vector = one.get("vector") or [0.0] * self._dimensions.get(collection, 0)
-        return Point(one["point_id"], vector, json.loads(one["payload"]))
+        return Point(one["point_id"], vector, parse_payload(one["payload"]))
 
     # --- names --------------------------------------------------------------------------------------------------------
 

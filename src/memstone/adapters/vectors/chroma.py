@@ -6,14 +6,20 @@ nor values inside values, and an upsert leaves old keys in it: those are removed
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from memstone.adapters.vectors.collection_store import BATCH, HttpStore, StoredPoint, build_base_url, clip_score
+from memstone.adapters.vectors.collection_store import (
+    BATCH,
+    HttpStore,
+    StoredPoint,
+    build_base_url,
+    clip_score,
+    parse_payload,
+)
 from memstone.adapters.vectors.labels import COMPARISONS, LABEL_OPERATORS, Clause, LabelFilter, labels_of, numbers_of
 from memstone.errors import VectorStoreError
 from memstone.model.query import Op, Where
@@ -122,7 +128,7 @@ class ChromaStore(HttpStore):
         found = await self._get_points(collection, {"ids": [point_id]})
         return found[0] if found else None
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         body: dict[str, Any] = {
             "query_embeddings": [vector],
             "n_results": limit,
@@ -189,8 +195,7 @@ def _metadata_of(row: StoredPoint) -> dict[str, Any]:
 
 
 def _payload_from(text: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text or "{}")
-    return found
+    return parse_payload(text or "{}")
 
 
 def _dimension_of(collection: Mapping[str, Any]) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -22,6 +21,7 @@ from memstone.adapters.vectors.collection_store import (
     build_base_url,
     clip_score,
     encode_json,
+    parse_payload,
 )
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
 from memstone.model.query import Where
@@ -130,13 +130,10 @@ class ElasticsearchStore(HttpStore):
         answer = await self._ask("POST", f"{self._path(collection)}/_mget", body, collection=collection)
         return next((_point_from(one["_source"]) for one in answer["docs"] if one.get("found")), None)
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         body = {"size": min(limit, MOST), "_source": ["id", "payload"], **self._query(vector, limit, clause)}
         answer = await self._ask("POST", f"{self._path(collection)}/_search", body, collection=collection)
-        return [
-            PointHit(one["_source"]["id"], clip_score(2.0 * one["_score"] - 1.0), _payload_from(one["_source"]))
-            for one in answer["hits"]["hits"]
-        ]
+        return [_hit_from(one["_source"], one["_score"]) for one in answer["hits"]["hits"]]
 
     async def _matches(self, collection: str, clause: Clause) -> list[Point]:
         found: list[Point] = []
@@ -173,7 +170,7 @@ class ElasticsearchStore(HttpStore):
     def _settings(self) -> dict[str, Any]:
         return {}
 
-    def _query(self, vector: list[float], limit: int, clause: Clause) -> dict[str, Any]:
+    def _query(self, vector: Any, limit: int, clause: Clause) -> dict[str, Any]:
         limit = min(limit, MOST)
         knn: dict[str, Any] = {
             "field": "vector",
@@ -211,10 +208,9 @@ def _store_id(point_id: str) -> str:
     return point_id if len(encoded) <= _LONGEST_ID else f"sha256:{hashlib.sha256(encoded).hexdigest()}"
 
 
-def _payload_from(source: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(source["payload"]["json"])
-    return found
+def _hit_from(source: Mapping[str, Any], score: float) -> PointHit:
+    return PointHit(source["id"], clip_score(2.0 * score - 1.0), parse_payload(source["payload"]["json"]))
 
 
 def _point_from(source: Mapping[str, Any]) -> Point:
-    return Point(source["id"], source["raw"]["vector"], _payload_from(source))
+    return Point(source["id"], source["raw"]["vector"], parse_payload(source["payload"]["json"]))

@@ -27,6 +27,7 @@ from memstone.ports.io import Io
 from memstone.ports.storage import EncryptionKeys
 
 T = TypeVar("T")
+_REBUILD_HINT: Final = "close the memory, delete points.sqlite in the folder of vector_store, and it is built again"
 faiss: Any = faiss_library  # what it says of its own types is not whole
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS collections (name TEXT PRIMARY KEY, dimension INTEGER NOT NULL) STRICT;
@@ -135,7 +136,7 @@ class FaissStore(CollectionStore):
         found = await self._run(lambda file: _read_points(file, collection, [point_id]))
         return found[0] if found else None
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         return await self._run(lambda file: self._search(self._load(file, collection), vector, limit, clause))
 
     async def _matches(self, collection: str, clause: Clause) -> list[Point]:
@@ -164,14 +165,16 @@ class FaissStore(CollectionStore):
                     self._indexes.clear()  # they may hold what the file does not
                     raise
 
-        return await self._io.run(run_locked)
+        try:
+            return await self._io.run(run_locked)
+        except sqlite3.Error as error:
+            raise self.store_error(f"the file of points cannot be used: {error}", _REBUILD_HINT) from error
 
     def _open(self) -> sqlite3.Connection:
         if self._file is None:
             place = ":memory:"
             if self._config.path is not None:
-                self._config.path.expanduser().mkdir(parents=True, exist_ok=True)
-                place = str(self._config.path.expanduser() / "points.sqlite")
+                place = str(self._make_folder(self._config.path.expanduser()) / "points.sqlite")
             self._file = self._driver.connect(place)
             self._file.isolation_level = "DEFERRED"
             self._file.executescript(_SCHEMA)
@@ -188,6 +191,14 @@ class FaissStore(CollectionStore):
             self._indexes.clear()
             self._dimensions.clear()
         return self._file
+
+    def _make_folder(self, folder: Path) -> Path:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            problem = f"the folder {folder} cannot be made: {error.strerror}"
+            raise self.store_error(problem, "set vector_store.config.path to a folder that you may write to") from error
+        return folder
 
     def _close(self) -> None:
         with self._guard:
@@ -229,11 +240,11 @@ class FaissStore(CollectionStore):
         if gone and self._config.index == "flat":
             index.faiss.remove_ids(np.array(gone, np.int64))
 
-    def _search(self, index: _Index, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    def _search(self, index: _Index, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         chosen = _choose_numbers(index, clause)
         if not chosen:
             return []
-        asked, most = np.array([vector], "<f4"), min(limit, len(chosen))
+        asked, most = vector[None], min(limit, len(chosen))
         selector = faiss.IDSelectorBatch(np.array(chosen, np.int64))
         if self._config.index == "flat":
             options = faiss.SearchParameters(sel=selector)

@@ -165,5 +165,7 @@ def _write_number(value: Any) -> str:
 
 
 def _shorten(label: str) -> str:
+    if len(label) <= _LONGEST // 4:  # no character has more than four bytes
+        return label
     encoded = label.encode("utf-8", "surrogatepass")
     return label if len(encoded) <= _LONGEST else f"sha256:{hashlib.sha256(encoded).hexdigest()}"

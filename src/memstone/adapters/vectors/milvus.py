@@ -14,14 +14,17 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from memstone.adapters.forks import ForkSafeLock
-from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score
+from memstone.adapters.io.http import DOWN_HINT, host_of
+from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score, parse_payload
 from memstone.adapters.vectors.labels import COMPARISONS, LABEL_OPERATORS, Clause, LabelFilter, labels_of, numbers_of
-from memstone.errors import BackendUnavailable, InvalidInput, MissingExtra, install_hint
+from memstone.errors import BackendUnavailable, InvalidInput, MissingExtra, VectorStoreError, install_hint
 from memstone.model.query import Op, Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
 
 T = TypeVar("T")
+_CONNECT_FAILED: Final = 2
+"""The code of an error of pymilvus: no server answers."""
 _MOST: Final = 16_384
 """What Milvus gives in one answer."""
 
@@ -124,9 +127,9 @@ class MilvusStore(CollectionStore):
         found = await self._run(lambda client: client.get(collection, **options), collection)
         return _point_from(found[0]) if found else None
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         options = {
-            "data": [vector],
+            "data": [vector.tolist()],
             "limit": min(limit, _MOST),
             "output_fields": ["id", "payload"],
             "anns_field": "vector",
@@ -137,7 +140,7 @@ class MilvusStore(CollectionStore):
             collection,
         )
         return [
-            PointHit(str(one["entity"]["id"]), clip_score(one["distance"]), json.loads(one["entity"]["payload"]))
+            PointHit(str(one["entity"]["id"]), clip_score(one["distance"]), parse_payload(one["entity"]["payload"]))
             for one in found[0]
         ]
 
@@ -160,12 +163,20 @@ class MilvusStore(CollectionStore):
     async def _run(self, work: Callable[[Any], T], collection: str = "") -> T:
         try:
             return await self._io.run(lambda: work(self._connection()))
-        except self._library.exceptions.MilvusUnavailableException as error:
-            raise BackendUnavailable("Milvus does not answer", kind="vectors", name="milvus") from error
         except self._library.exceptions.MilvusException as error:
-            if collection and not await self._io.run(lambda: self._connection().has_collection(collection)):
-                raise self.missing_error(collection) from error
-            raise self.store_error(error.message[:300], "check the options of vector_store") from error
+            if error.code != _CONNECT_FAILED and not isinstance(
+                error, self._library.exceptions.MilvusUnavailableException
+            ):
+                raise await self._translate_error(error, collection) from error
+            host = host_of(self._config.url) or "this machine"
+            raise BackendUnavailable(
+                f"Milvus on {host} does not answer", kind="vectors", name="milvus", hint=DOWN_HINT
+            ) from error
+
+    async def _translate_error(self, error: Any, collection: str) -> VectorStoreError:
+        if collection and not await self._io.run(lambda: self._connection().has_collection(collection)):
+            return self.missing_error(collection)
+        return self.store_error(error.message[:300], "check the options of vector_store")
 
     def _connection(self) -> Any:
         with self._guard:  # of those who open it at the same moment, the first
@@ -222,4 +233,4 @@ def _checked_payload(row: StoredPoint) -> str:
 
 
 def _point_from(row: Any) -> Point:
-    return Point(str(row["id"]), [float(one) for one in row["vector"]], json.loads(row["payload"]))
+    return Point(str(row["id"]), [float(one) for one in row["vector"]], parse_payload(row["payload"]))

@@ -20,6 +20,6 @@ class OpenSearchStore(ElasticsearchStore):
     def _settings(self) -> dict[str, Any]:
         return {"settings": {"index": {"knn": True}}}
 
-    def _query(self, vector: list[float], limit: int, clause: Clause) -> dict[str, Any]:
+    def _query(self, vector: Any, limit: int, clause: Clause) -> dict[str, Any]:
         asked: dict[str, Any] = {"vector": vector, "k": min(MOST, max(limit, self._config.candidates))}
         return {"query": {"knn": {"vector": asked if clause is True else {**asked, "filter": clause}}}}

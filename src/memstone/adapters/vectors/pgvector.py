@@ -21,10 +21,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from memstone.adapters.forks import ForkSafeLock
 from memstone.adapters.io.aio import AsyncIo
+from memstone.adapters.io.http import DOWN_HINT
 from memstone.adapters.postgres.connection import PgVector, open_connection, setting_up
 from memstone.adapters.postgres.pools import AsyncPool, BlockingPool, Options, Pool, PooledConnection
 from memstone.adapters.postgres.statements import Statement, Wire, to_numbered_placeholders
-from memstone.errors import DimensionMismatch, InvalidFilter, InvalidInput, Unsupported, VectorStoreError
+from memstone.errors import (
+    BackendError,
+    BackendUnavailable,
+    DimensionMismatch,
+    InvalidFilter,
+    InvalidInput,
+    Unsupported,
+    VectorStoreError,
+)
 from memstone.model.query import DATA, FIELDS, INT64, METADATA, UNSET_WHEN_EMPTY, And, Condition, Not, Op, Or, Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
@@ -365,8 +374,19 @@ class PgVectorStore:
                 await lent.wire.abandon()
                 await pool.give(lent)
         except psycopg.Error as error:
-            text = error.diag.message_primary or type(error).__name__
-            raise self._store_error(text, "check that the database exists and has pgvector 0.8") from error
+            raise self._translate_error(error) from error
+
+    def _translate_error(self, error: psycopg.Error) -> BackendError:
+        """Return the typed error; without its detail, which may quote what somebody stored."""
+        text = error.diag.message_primary
+        if text is None and isinstance(error, psycopg.ProgrammingError):
+            return self._store_error(
+                "the url of vector_store is no address of PostgreSQL", "postgresql://host/database"
+            )
+        if text is None and isinstance(error, psycopg.OperationalError):  # there is no connection to say more
+            text = str(error).strip().partition("\n")[0]
+            return BackendUnavailable(f"PostgreSQL: {text}", kind="vectors", name="pgvector", hint=DOWN_HINT)
+        return self._store_error(text or type(error).__name__, "check that the database exists and has pgvector 0.8")
 
     async def _begin_transaction(self, pool: Pool) -> PooledConnection:
         """Return a connection that has answered; those that were lost while nobody used them are left."""

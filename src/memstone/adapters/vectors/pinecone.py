@@ -24,6 +24,7 @@ from memstone.adapters.vectors.collection_store import (
     clip_score,
     compare_points,
     encode_json,
+    parse_payload,
     uuid_of,
 )
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
@@ -161,7 +162,7 @@ class PineconeStore(HttpStore):
         answer = await self._ask("GET", f"{host}/vectors/fetch?{asked}", collection=collection)
         return next((_point_from(one) for one in (answer.get("vectors") or {}).values()), None)
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: _Filter) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: _Filter) -> list[PointHit]:
         """Ask for more until enough of what is found is not excluded; past the most, compare what matches here."""
         wanted = min(limit, _MOST)
         host = await self._host(collection)
@@ -179,9 +180,7 @@ class PineconeStore(HttpStore):
             if len(chosen) >= limit or len(matches) < wanted:
                 return chosen
             if wanted >= _MOST:
-                import numpy as np
-
-                return compare_points(await self._matches(collection, searched), np.asarray(vector, "<f4"))
+                return compare_points(await self._matches(collection, searched), vector)
             wanted = min(4 * wanted, _MOST)
 
     async def _matches(self, collection: str, clause: _Filter) -> list[Point]:
@@ -282,12 +281,12 @@ def _vector_of(row: StoredPoint) -> dict[str, Any]:
 def _point_from(one: Mapping[str, Any]) -> Point:
     metadata = one["metadata"]
     values = one["values"] if _SEARCHED in metadata["labels"] else [0.0] * len(one["values"])
-    return Point(metadata["point_id"], values, json.loads(metadata["payload"]))
+    return Point(metadata["point_id"], values, parse_payload(metadata["payload"]))
 
 
 def _hit_from(one: Mapping[str, Any]) -> PointHit:
     metadata = one["metadata"]
-    return PointHit(metadata["point_id"], clip_score(one["score"]), json.loads(metadata["payload"]))
+    return PointHit(metadata["point_id"], clip_score(one["score"]), parse_payload(metadata["payload"]))
 
 
 def _next_page(page: Mapping[str, Any]) -> str:

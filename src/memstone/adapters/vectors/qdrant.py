@@ -133,7 +133,7 @@ class QdrantStore(HttpStore):
         answer = await self._ask("POST", f"{_path(collection)}/points", body, collection=collection)
         return next((self._point(collection, one) for one in answer["result"]), None)
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         body: dict[str, Any] = {"query": vector, "limit": limit, "with_payload": True, "params": {"exact": self._exact}}
         if clause is not True:
             body["filter"] = _as_filter(clause)

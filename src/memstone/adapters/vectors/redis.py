@@ -7,8 +7,8 @@ query nearly every character means something. The client blocks, so each call is
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
-from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score
+from memstone.adapters.io.http import DOWN_HINT, host_of
+from memstone.adapters.vectors.collection_store import CollectionStore, StoredPoint, clip_score, parse_payload
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
-from memstone.errors import BackendUnavailable
+from memstone.errors import BackendUnavailable, ConfigError
 from memstone.model.query import Where
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
 from memstone.ports.io import Io
@@ -62,13 +63,16 @@ class RedisStore(CollectionStore):
         super().__init__(io)
         self._config = config
         password = {"password": config.password.get_secret_value()} if config.password else {}
-        self._client: Any = redis.Redis.from_url(
-            config.url,
-            socket_timeout=config.timeout,
-            socket_connect_timeout=min(5.0, config.timeout),
-            retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), 3),
-            **password,
-        )
+        try:
+            self._client: Any = redis.Redis.from_url(
+                config.url,
+                socket_timeout=config.timeout,
+                socket_connect_timeout=min(5.0, config.timeout),
+                retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), 3),
+                **password,
+            )
+        except ValueError:  # not chained: it may quote the password
+            raise ConfigError("the url of vector_store is no address of Redis", hint="redis://host:port") from None
         self._table = f"{config.prefix}/collections"
 
     async def check_health(self) -> None:
@@ -123,7 +127,6 @@ class RedisStore(CollectionStore):
                     key = self._key(collection, row.id)
                     labels = ",".join(map(_digest, labels_of(row.payload)))
                     values = {"id": row.id, "vector": row.vector.tobytes(), "payload": row.payload_json()}
-                    pipe.delete(key)
                     pipe.hset(key, mapping={**values, _LABELS: labels})
                 pipe.execute()
 
@@ -139,15 +142,15 @@ class RedisStore(CollectionStore):
         row = await self._run(lambda: self._client.hmget(key, "id", "vector", "payload"), collection)
         return None if row[0] is None else _point_from(*row)
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
         where = "*" if clause is True else f"({clause})"
         query = f"{where}=>[KNN $limit @vector $asked AS distance]"
-        asked = np.array(vector, "<f4").tobytes()
-        command = ["FT.SEARCH", self._name(collection), query, "PARAMS", 4, "limit", limit, "asked", asked]
+        named = ["limit", limit, "asked", vector.tobytes()]
+        command = ["FT.SEARCH", self._name(collection), query, "PARAMS", len(named), *named]
         command += ["SORTBY", "distance", "RETURN", 3, "id", "payload", "distance", "LIMIT", 0, limit, "DIALECT", 2]
         _, rows = _parse_rows(await self._run(lambda: self._client.execute_command(*command), collection))
         return [
-            PointHit(row["id"].decode(), clip_score(1.0 - float(row["distance"])), json.loads(row["payload"]))
+            PointHit(row["id"].decode(), clip_score(1.0 - float(row["distance"])), parse_payload(row["payload"]))
             for row in rows
         ]
 
@@ -186,7 +189,10 @@ class RedisStore(CollectionStore):
         except redis.AuthenticationError as error:
             raise self.store_error("Redis refused the password", "check the password of vector_store") from error
         except (redis.ConnectionError, redis.TimeoutError) as error:
-            raise BackendUnavailable("Redis does not answer", kind="vectors", name="redis") from error
+            host = host_of(self._config.url) or "this machine"  # a socket has no host
+            raise BackendUnavailable(
+                f"Redis on {host} does not answer", kind="vectors", name="redis", hint=DOWN_HINT
+            ) from error
         except redis.RedisError as error:
             if collection and _is_missing(error):
                 raise self.missing_error(collection) from error
@@ -203,6 +209,7 @@ class RedisFilter(LabelFilter):
         return (" " if every else " | ").join(f"({clause})" for clause in clauses)
 
 
+@lru_cache(maxsize=4_096)  # most labels are those of many points
 def _digest(label: str) -> str:
     return hashlib.sha256(label.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -230,4 +237,4 @@ def _decode_names(row: Mapping[bytes, Any]) -> dict[str, Any]:
 
 
 def _point_from(point_id: bytes, vector: bytes, payload: bytes) -> Point:
-    return Point(point_id.decode(), np.frombuffer(vector, "<f4").tolist(), json.loads(payload))
+    return Point(point_id.decode(), np.frombuffer(vector, "<f4").tolist(), parse_payload(payload))

@@ -14,7 +14,15 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
-from memstone.adapters.vectors.collection_store import HttpStore, StoredPoint, build_base_url, clip_score, uuid_of
+from memstone.adapters.vectors.collection_store import (
+    HttpStore,
+    StoredPoint,
+    build_base_url,
+    clip_score,
+    encode_json,
+    parse_payload,
+    uuid_of,
+)
 from memstone.adapters.vectors.labels import LABEL_OPERATORS, Clause, LabelFilter, labels_of
 from memstone.model.query import Where, is_match
 from memstone.ports.index import CollectionInfo, Point, PointHit, StoreCapabilities
@@ -26,6 +34,8 @@ _MOST: Final = 10_000
 
 _END: Final = "."
 """The end of a label: Weaviate leaves out spaces at the end of a text, and would take one user for another."""
+_FAILED: Final = b'"FAILED"'
+"""The status of an object that was refused; no text of an object has it so, because its quotation marks are escaped."""
 _PLAIN: Final = re.compile(r"[a-z0-9_]{1,100}")
 
 
@@ -121,8 +131,13 @@ class WeaviateStore(HttpStore):
         if await self._read_dimension(collection) is None:
             raise self.missing_error(collection)
         name = self._class(collection)
-        answer = await self._ask("POST", "/v1/batch/objects", {"objects": [_object_of(name, row) for row in rows]})
-        for one in answer:
+        body = {"objects": [_object_of(name, row) for row in rows]}
+        response = await self._send_raw("POST", "/v1/batch/objects", body)
+        if response is None:
+            raise self.unknown_path_error()
+        if _FAILED not in response.body:  # the answer repeats every object with its vector: reading it takes long
+            return
+        for one in self._parse(response):
             wrong = ((one.get("result") or {}).get("errors") or {}).get("error")
             if wrong:
                 raise self.store_error(f"a point was refused: {wrong[0].get('message')}"[:300], "see its log")
@@ -146,11 +161,11 @@ class WeaviateStore(HttpStore):
             raise self.missing_error(collection)
         return None
 
-    async def _nearest(self, collection: str, vector: list[float], limit: int, clause: Clause) -> list[PointHit]:
-        near = f"nearVector:{{vector:{json.dumps(vector)}}}"
+    async def _nearest(self, collection: str, vector: Any, limit: int, clause: Clause) -> list[PointHit]:
+        near = f"nearVector:{{vector:{encode_json(vector).decode()}}}"
         fields = "point_id payload _additional{distance}"
         return [
-            PointHit(one["point_id"], clip_score(1.0 - one["_additional"]["distance"]), _payload_from(one["payload"]))
+            PointHit(one["point_id"], clip_score(1.0 - one["_additional"]["distance"]), parse_payload(one["payload"]))
             for one in await self._get_objects(collection, near, fields, clause, min(limit, _MOST))
         ]
 
@@ -267,9 +282,4 @@ def _object_of(name: str, row: StoredPoint) -> dict[str, Any]:
 
 
 def _build_point(properties: Mapping[str, Any], vector: Sequence[float] | None, dimension: int) -> Point:
-    return Point(properties["point_id"], vector or [0.0] * dimension, _payload_from(properties["payload"]))
-
-
-def _payload_from(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text)
-    return found
+    return Point(properties["point_id"], vector or [0.0] * dimension, parse_payload(properties["payload"]))

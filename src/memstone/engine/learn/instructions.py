@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from memstone.core.llm.instructions import instructions_question, parse_instructions
 from memstone.engine.learn.by_model import ask_model
+from memstone.engine.learn.question_cost import INSTRUCTIONS, problem_of, start_question
 from memstone.engine.policy import apply_llm_consent
 from memstone.engine.runtime import Runtime
 from memstone.errors import InvalidInput, MemstoneError, TooLarge
 from memstone.model.policy import SuggestedSettings
+from memstone.model.scope import Scope
 
 if TYPE_CHECKING:
     from memstone.results import InstructionSuggestion
@@ -25,15 +27,18 @@ async def suggest_instructions(runtime: Runtime, use_case: str) -> InstructionSu
     text, runtime = _validate_use_case(use_case), apply_llm_consent(runtime)
     if runtime.llm is None:
         return _format_suggestion(text, runtime.language.advice.suggest(text), "rules")
+    question = start_question(runtime, INSTRUCTIONS, Scope(runtime.tenant_id))
     try:
         advice = await ask_model(
-            runtime,
+            question.runtime,
             instructions_question(text),
             lambda answer: parse_instructions(answer, text, runtime.language.advice),
         )
     except MemstoneError as error:
+        await question.log(problem_of(error))
         by_rules = _format_suggestion(text, runtime.language.advice.suggest(text), "rules")
         return {**by_rules, "degraded": [{"step": "instructions", **error.as_dict()}]}
+    await question.log()
     return _format_suggestion(text, advice.value.suggestion, "llm")
 
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Final
 from memstone.core.llm.procedure import format_messages, parse_procedure, procedure_question
 from memstone.core.talk.messages import MessagesInput, read_messages, stored_messages
 from memstone.engine.learn.by_model import ask_model
+from memstone.engine.learn.question_cost import ADD, problem_of, start_question
 from memstone.engine.runtime import Runtime
 from memstone.engine.store.draft import check_attachments
 from memstone.engine.store.turns import mask_messages, redaction_of
 from memstone.errors import InvalidInput, MemstoneError, StorageError
 from memstone.model.message import Message
+from memstone.model.scope import Scope
 
 if TYPE_CHECKING:
     from memstone.results import Degradation
@@ -31,7 +33,7 @@ class ProcedureText:
 
 
 async def describe_procedure(
-    runtime: Runtime, messages: MessagesInput, prompt: str | None, *, strict: bool
+    runtime: Runtime, scope: Scope, messages: MessagesInput, prompt: str | None, *, strict: bool
 ) -> ProcedureText:
     """Return what an agent did, without secrets; a model that fails leaves the words as they are, unless strict."""
     warnings: list[str] = []
@@ -41,14 +43,17 @@ async def describe_procedure(
         raise InvalidInput("the messages say nothing about what the agent did", hint="give them a text")
     if runtime.llm is None:
         return ProcedureText(text, [*warnings, AS_SAID])
+    question = start_question(runtime, ADD, scope)
     try:
-        answer = await ask_model(runtime, procedure_question(remaining, prompt or ""), parse_procedure)
+        answer = await ask_model(question.runtime, procedure_question(remaining, prompt or ""), parse_procedure)
     except StorageError:
         raise
     except MemstoneError as error:
+        await question.log(problem_of(error))
         if strict:
             raise
         return ProcedureText(text, warnings, [{"step": "procedure", **error.as_dict()}])
+    await question.log()
     return ProcedureText(answer.value.text, warnings)
 
 

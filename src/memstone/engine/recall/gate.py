@@ -8,15 +8,19 @@ from typing import Final
 
 from memstone.core.gate import TOO_SHORT, checked_mode, decide_route
 from memstone.core.llm.questions import ANSWER_TOKENS, gate_question, parse_route, safe_messages
+from memstone.engine.learn.question_cost import GATE, problem_of, start_question
 from memstone.engine.recall.context_query import LATE, ContextQuery
 from memstone.engine.runtime import Runtime
 from memstone.language.text.words import has_words
 from memstone.model.context_gate import ASKS_HOW_IT_WENT, GateDecision, GateMode, Route
 from memstone.model.memory import USER
+from memstone.model.scope import Scope
 from memstone.ports.models import Llm, Prompt
 
 
-async def run_gate(runtime: Runtime, message: str, mode: str, names: Collection[str] = ()) -> GateDecision:
+async def run_gate(
+    runtime: Runtime, scope: Scope, message: str, mode: str, names: Collection[str] = ()
+) -> GateDecision:
     """Return whether memory helps with a message, and which layer; ``names`` are known names.
 
     In mode ``llm`` one call is made when the rules find nothing; whatever goes wrong with it, what the rules said
@@ -25,12 +29,16 @@ async def run_gate(runtime: Runtime, message: str, mode: str, names: Collection[
     decision = decide_route(message, runtime.language, mode=mode, names=names)
     if checked_mode(mode) is not GateMode.LLM or decision.helps or decision is TOO_SHORT:
         return decision
-    if runtime.llm is None:
+    question, problem = start_question(runtime, GATE, scope), ""
+    if question.runtime.llm is None:
         return replace(decision, reason=f"{decision.reason}; there is no language model to ask")
     try:
-        return await _ask_gate_model(runtime.llm, message)
+        decision = await _ask_gate_model(question.runtime.llm, message)
     except Exception as error:  # noqa: BLE001 - whatever a model or its client does, the chat goes on
-        return replace(decision, reason=f"{decision.reason}; the language model failed: {type(error).__name__}")
+        problem = problem_of(error)
+        decision = replace(decision, reason=f"{decision.reason}; the language model failed: {type(error).__name__}")
+    await question.log(problem)
+    return decision
 
 
 async def asks_about_user(runtime: Runtime, query: str) -> bool:
@@ -63,7 +71,7 @@ async def decide_gate(runtime: Runtime, asked: ContextQuery) -> GateDecision:
         literal = await _detect_literal_request(runtime, asked)
         return literal or GateDecision(Route.RECALL, "the profile, and what is close to the message")
     names = frozenset[str]() if asked.mode is GateMode.ALWAYS else await _known_names(runtime, asked)
-    decision = await run_gate(runtime, asked.query, asked.mode, names)
+    decision = await run_gate(runtime, asked.scope, asked.query, asked.mode, names)
     return OTHER_LANGUAGE if asked.mode in GATED and _goes_by_nearness(runtime, asked, decision) else decision
 
 

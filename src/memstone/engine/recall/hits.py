@@ -136,7 +136,7 @@ async def _find_own_hits(runtime: Runtime, wanted: Search, read: int | None = No
     retrieve = partial(_retrieve_hits, runtime, wanted, known, read)
     question, found = await (runtime.io.together(retrieve) if runtime.at_hand else retrieve())
     with runtime.watch.step("search.rank"):
-        found, note = await rerank_hits(runtime, wanted.query, found)
+        found, note = await rerank_hits(runtime, wanted, found)
         hits = demote_doubtful(diversify_hits(runtime, apply_decay(runtime, found, runtime.now()), wanted.limit))
     half_score_at = _find_half_score(runtime, wanted, question)
     return Hits(

@@ -11,6 +11,7 @@ from memstone.core.ranking.fusion import ScoredCandidate
 from memstone.core.ranking.mmr import select_by_mmr
 from memstone.core.ranking.strength import Strength, current_strength, remaining_share
 from memstone.engine.layers.mirrors import never_fades
+from memstone.engine.learn.question_cost import RERANK, start_question
 from memstone.engine.recall.llm_reranker import LlmReranker
 from memstone.engine.runtime import Runtime
 from memstone.errors import BackendError, MemstoneError
@@ -19,6 +20,7 @@ from memstone.model.memory import FoundMemory
 from memstone.ports.models import Reranker
 
 if TYPE_CHECKING:
+    from memstone.engine.search_request import Search
     from memstone.results import Degradation
 
 # --- the closer look --------------------------------------------------------------------------------------------------
@@ -146,13 +148,18 @@ def diversify_hits(runtime: Runtime, hits: list[Hit], limit: int) -> list[Hit]:
     return [by_seq[seq] for seq in order]
 
 
-async def rerank_hits(runtime: Runtime, query: str, hits: list[Hit]) -> tuple[list[Hit], Note]:
+async def rerank_hits(runtime: Runtime, wanted: Search, hits: list[Hit]) -> tuple[list[Hit], Note]:
     """Return hits in the order of the reranker; if it fails, as they were, with the reason."""
-    if runtime.reranker is None:
+    chosen = runtime.reranker
+    if chosen is None:
         return hits, None
     by_seq = {found.record.seq: found for found, _ in hits}
     texts = {seq: found.record.text for seq, found in by_seq.items()}
-    chosen = runtime.reranker
-    reranker = chosen.bind(runtime.llm) if isinstance(chosen, LlmReranker) else chosen
-    order, note = await rerank_candidates(reranker, query, [scored for _, scored in hits], texts)
+    scored_hits = [scored for _, scored in hits]
+    if isinstance(chosen, LlmReranker):
+        question = start_question(runtime, RERANK, wanted.scope)
+        order, note = await rerank_candidates(chosen.bind(question.runtime.llm), wanted.query, scored_hits, texts)
+        await question.log(note["code"] if note else "")
+    else:
+        order, note = await rerank_candidates(chosen, wanted.query, scored_hits, texts)
     return [(by_seq[scored.seq], scored) for scored in order], note
