@@ -66,10 +66,15 @@ def _is_other_mode(item: pytest.Item) -> bool:
     return mode != MODES[crc32(case.encode()) % len(MODES)]
 
 
+def pytest_sessionstart() -> None:
+    """What is imported and collected stays to the end: the garbage collector would look through it in vain."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """All that was imported and collected stays to the end: let the garbage collector not look through it again."""
-    gc.collect()
+    """Let the garbage collector not look through it later either."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
