@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -69,15 +69,15 @@ def _is_other_mode(item: pytest.Item) -> bool:
     return mode != MODES[crc32(case.encode()) % len(MODES)]
 
 
-def pytest_sessionstart() -> None:
-    """What is imported and collected stays to the end: the garbage collector would look through it in vain."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end: let the garbage collector never look through it."""
     gc.disable()
-
-
-def pytest_collection_finish() -> None:
-    """Let the garbage collector not look through it later either."""
-    gc.freeze()
-    gc.enable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
