@@ -4,6 +4,8 @@
 PYTHON ?= python3
 # In which order the tests run, and what chance gives them; another number, or none, looks for other failures.
 CHANCE ?= 1
+# How many processes run the tests: more than a small machine has cores, because many tests wait.
+PROCESSES ?= 4
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.installed-core
@@ -38,8 +40,8 @@ demo: $(CORE)  ## a short demonstration in the terminal, on a memory of its own
 
 # Compiled code is stored even where it is not wanted otherwise: the tests start hundreds of processes.
 test: $(DEV)  ## the tests, and whether they name every requirement that is due
-	@PYTHONDONTWRITEBYTECODE= PYTHONHASHSEED=$(CHANCE) $(BIN)/python -m pytest --numprocesses=3 --dist=worksteal \
-	  $(if $(CHANCE),--randomly-seed=$(CHANCE)) -m "not system and not llm"
+	@PYTHONDONTWRITEBYTECODE= PYTHONHASHSEED=$(CHANCE) $(BIN)/python -m pytest -p tests.coverage_plugin \
+	  --numprocesses=$(PROCESSES) --dist=worksteal $(if $(CHANCE),--randomly-seed=$(CHANCE)) -m "not system and not llm"
 	@$(MAKE) --no-print-directory requirements
 
 test-system: $(CONSOLE)  ## all scenarios on every store, then the long tests with real processes; writes docs/test-system.md

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -20,6 +20,7 @@ from memstone import compose
 from memstone.core.access import passwords
 from memstone.testing.modes import MODES
 from memstone.testing.vector_store import VectorStoreSuite
+from tests.combinations import find_other_combinations
 
 if TYPE_CHECKING:
     from tests.postgres.server import Server
@@ -46,14 +47,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--whole", action="store_true", help="run the scenarios through every face over every store")
 
 
+@pytest.hookimpl(trylast=True)  # after those that the marks leave out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep one of the two I/O modes of each case about a vector store, as its name falls; ``--whole`` keeps both."""
+    """Keep one of two ways of many cases, and one of the two I/O modes of each case about a vector store."""
     if config.option.whole:
         return
-    left_out = [item for item in items if _is_other_mode(item)]
+    left_out = {item for item in items if _is_other_mode(item)}
+    left_out |= find_other_combinations([item for item in items if item not in left_out])
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _is_other_mode(item: pytest.Item) -> bool:
@@ -66,10 +69,15 @@ def _is_other_mode(item: pytest.Item) -> bool:
     return mode != MODES[crc32(case.encode()) % len(MODES)]
 
 
-def pytest_collection_finish() -> None:
-    """All that was imported and collected stays to the end: let the garbage collector not look through it again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays to the end: let the garbage collector never look through it."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

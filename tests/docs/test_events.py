@@ -17,6 +17,8 @@ SOURCE: Final = ROOT / "src" / "memstone"
 PAGE: Final = ROOT / "docs" / "reference" / "events.md"
 NAME: Final = re.compile(r"[a-z_]+(\.[a-z_]+)*")
 LEVELS: Final = ("debug", "info", "warning", "error")
+LOGS: Final = re.compile(r"\blog_event\b|\blog\s*\.")
+"""What stands in the code of every module that logs an event: the others need not be parsed."""
 FORMAL: Final = frozenset({"exc_info", "logger"})
 """What a call says about the line and not about the event."""
 
@@ -32,8 +34,9 @@ class Call(NamedTuple):
 
 def calls() -> Iterator[Call]:
     """Every call that logs an event: ``log_event`` in the library, the log of the service."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    written = {path: path.read_text("utf-8") for path in sorted(SOURCE.rglob("*.py"))}
+    for path, code in written.items():
+        for node in ast.walk(ast.parse(code)) if LOGS.search(code) else ():
             if isinstance(node, ast.Call) and (level := _level(node, path)) and (name := _name(node)):
                 value = frozenset(one.arg or "**" for one in node.keywords) - FORMAL
                 yield Call(name, level, value, f"{path.relative_to(ROOT)}:{node.lineno}")

@@ -3,8 +3,8 @@
 Not every face over every store: below the faces there is one engine and one set of statements, so a scenario that holds
 through both faces and over both databases fails in one more combination only where the two meet. For that each scenario
 goes one of six ways, as its name falls: SQLite is a file in one half and in memory in the other, and each face meets
-PostgreSQL in every sixth. The list of ``test_every_face.py`` goes all ways. ``--whole`` runs everything through
-everything, as ``make test-system`` does.
+PostgreSQL in every sixth. Of a table of cases each goes one of the two ways, see ``tests/combinations.py``. The list of
+``test_every_face.py`` goes all ways. ``--whole`` runs everything through everything, as ``make test-system`` does.
 """
 
 from __future__ import annotations

@@ -239,17 +239,18 @@ async def test_a_bare_name_means_metadata_beside_a_pgvector_store(opens: Opens, 
 
 async def _bare_name_means_metadata(face: Face, name: str) -> None:
     await _carrying(face, name)
-    expected = {
-        "open": [OPEN],
-        "archived": [ARCHIVED],
-        "active": [],
-    }
-    for look in LOOKS.values():
-        for value, wanted in expected.items():
-            assert await look(face, {name: value}) == wanted
-        assert sorted(await look(face, {name: {"ne": "archived"}})) == [OPEN, PLAIN]
-        assert sorted(await look(face, {name: {"in": ["open", "archived"]}})) == [ARCHIVED, OPEN]
-        assert await look(face, {"NOT": {name: "*"}}) == [PLAIN]
+    expected: list[tuple[Any, list[str]]] = [
+        ({name: {"ne": "archived"}}, [OPEN, PLAIN]),
+        ({name: "open"}, [OPEN]),
+        ({name: "archived"}, [ARCHIVED]),
+        ({name: "active"}, []),
+        ({name: {"in": ["open", "archived"]}}, [ARCHIVED, OPEN]),
+        ({"NOT": {name: "*"}}, [PLAIN]),
+    ]
+    # Every look at every filter for one name; the others in every look, and in every filter.
+    for at, look in enumerate(LOOKS.values()):
+        for filters, wanted in expected if name == AMBIGUOUS[0] or not at else expected[:1]:
+            assert sorted(await look(face, filters)) == wanted
     assert await face.delete_all(user_id="alice", filters={name: {"ne": "open"}}) == {"deleted": 2}
     assert await face.listed() == [OPEN]
     assert await face.listed(user_id="bob") == ["foreign is here"]

@@ -32,14 +32,14 @@ _TRIES: Final = 12
 _ROOT: Final = Path(__file__).resolve().parents[2]
 
 
-def memory(url: str, tenant: str, *, talks: bool = False) -> Memory:
+def memory(url: str, tenant: str, *, talks: bool = False, lease_seconds: float = 60.0) -> Memory:
     """A memory over the database; whoever only talks leaves the work to others."""
     made = _opened(
         {
             "store": {"url": url, "durable": True, "pool_size": 4},
             "embedder": {"provider": "hash"},
             "tenant": tenant,
-            "write": {"mode": "background"},
+            "write": {"mode": "background", "lease_seconds": lease_seconds},
         }
     )
     if talks:
@@ -136,9 +136,9 @@ class Client:
         self._call("search", lambda: self._memory.search(asked, user_id="alice"))
 
 
-def work(url: str, folder: Path, name: str) -> None:
+def work(url: str, folder: Path, name: str, lease_seconds: float) -> None:
     """Form memory for all tenants until told to stop; where the database is away at the start, try again."""
-    with memory(url, TENANTS[0]) as made:
+    with memory(url, TENANTS[0], lease_seconds=lease_seconds) as made:
         while not (folder / "enough").exists():
             try:
                 made.admin.work(1.0, all_tenants=True)
@@ -173,6 +173,7 @@ class Chaos:
     url: str
     folder: Path
     random: random.Random
+    lease_seconds: float = 60.0
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     killed: int = 0
@@ -182,7 +183,8 @@ class Chaos:
         """Start a process; its name tells which one of the same kind it is."""
         self.generation += 1
         name = f"{place}-{self.generation}"
-        command = [sys.executable, "-m", "tests.postgres.chaos", what, self.url, str(self.folder), name]
+        lease = [str(self.lease_seconds)] if what == "worker" else []
+        command = [sys.executable, "-m", "tests.postgres.chaos", what, self.url, str(self.folder), name, *lease]
         out = (self.folder / f"{name}.log").open("wb")
         self.names[f"{what}:{place}"] = name
         self.running[f"{what}:{place}"] = subprocess.Popen(command, cwd=_ROOT, stdout=out, stderr=out)  # noqa: S603
@@ -364,11 +366,11 @@ def _measured(chaos: Chaos, notes: list[dict[str, Any]], seconds: float, errors:
 
 
 if __name__ == "__main__":
-    what, place, folder_or_seconds, name = sys.argv[1:]
+    what, place, folder_or_seconds, name, *lease = sys.argv[1:]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if what == "client":
         Client(place, Path(folder_or_seconds), name).run()
     elif what == "worker":
-        work(place, Path(folder_or_seconds), name)
+        work(place, Path(folder_or_seconds), name, float(lease[0]))
     else:
         os.write(1, str(read(place, float(folder_or_seconds))).encode())

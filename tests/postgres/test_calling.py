@@ -153,7 +153,7 @@ def test_where_nobody_answers_calls_are_dropped_and_nobody_waits(
 def test_the_thread_and_its_connection_end_when_it_is_quiet_and_begin_again(
     postgres: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notify, "_IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(notify, "_POSTGRES_CALLING_IDLE_SECONDS", 0.01)
     url = postgres.fresh()
     with _hearing(url) as ear, _calling(url) as caller:
         caller.call(["1 "])

@@ -317,8 +317,8 @@ def test_errors_carry_a_code_details_and_a_suggestion(world: World) -> None:
 
 @pytest.mark.req("N-43")
 def test_a_model_that_fails_is_a_bad_gateway() -> None:
-    embedder = {"provider": "openai", "config": {"api_key": "k", "base_url": "http://127.0.0.1:9/v1", "model": "m"}}
-    with World.of({**CONFIG, "embedder": embedder}) as world:
+    nowhere = {"api_key": "k", "base_url": "http://127.0.0.1:9/v1", "model": "m", "retries": 0}
+    with World.of({**CONFIG, "embedder": {"provider": "openai", "config": nowhere}}) as world:
         failed = world.client.put("/v1/memories/x", json={"text": "I live in Rome"})
         assert failed.status_code == 502
         assert failed.json()["retryable"] is True

@@ -101,12 +101,12 @@ def test_an_embedder_leaves_time_for_the_words(tmp_path: Path) -> None:
         config = {"base_url": f"{address}/v1", "api_key": "sk", "model": "m", "retries": 0}
         waits: dict[str, Any] = {
             "context": {"embed_seconds": 60.0},
-            "gateway": {"recall_ms": 3_000, "profile_ms": 60_000},
+            "gateway": {"recall_ms": 1_500, "profile_ms": 60_000},
         }
         with gated(tmp_path, embedder={"provider": "openai", "config": config}, **waits) as gate:
             cat, *_ = (gate.memory.add(text, user_id="alice")["results"][0] for text in (_SAID[1], _SAID[0]))
             gate.memory.profile.set_visibility(cat["id"], "hidden")  # so that it is recalled, or not shown at all
-            embeddings.delay = 4.0  # longer than the whole may take
+            embeddings.delay = 2.5  # longer than the whole may take
             sent, headers = _asked(gate, gate.openai(user_id="alice"), "what is my cat called?")
             assert ("Oslo" in sent, "Pixel" in sent) == (True, True), sent
             assert headers["x-memstone-degraded"] == "dense"
