@@ -1,7 +1,7 @@
 """Measure how much of the core and the engine the tests run; ``make test`` loads it with ``-p``.
 
-A test takes up to twice as long while it is measured. So only tests in ``MEASURED`` are, which call the core and the
-engine directly or through a blocking memory, on the thread of the test; all others pay nothing. What each process of
+A test takes up to twice as long while it is measured. So only tests in ``MEASURED`` are, most of which call the core
+and the engine directly or through a blocking memory; all others pay nothing. What each process of
 pytest-xdist has measured is put together in the end. Less than ``fail_under`` in pyproject.toml fails the run.
 """
 
@@ -16,7 +16,15 @@ from typing import Any, Final
 import pytest
 from coverage import Coverage, CoverageData
 
-MEASURED: Final = ("tests/unit/", "tests/faces/", "tests/conformance/test_llm", "tests/conformance/test_rerank")
+MEASURED: Final = (
+    "tests/unit/",
+    "tests/faces/",
+    "tests/console/",
+    "tests/conformance/test_llm",
+    "tests/conformance/test_rerank",
+    "tests/conformance/test_graph_mirror",
+    "tests/server/test_gateway",
+)
 PACKAGES: Final = ("memstone.core", "memstone.engine")
 CASES_OF_EACH: Final = 12
 LEAST_SHOWN: Final = 80.0
