@@ -82,6 +82,7 @@ _BUILT: Final = frozenset(
         "language.en.fact_text: _subject_behind_name",
         "core.prompt.inject: _piece_pattern",
         "core.prompt.inject: _word_start_pattern",
+        "server.console.templates: _match_word",
         "server.console.templates: highlight",
         "server.rest.verbs: _describe",
         "language.en.dates: _build_rule",

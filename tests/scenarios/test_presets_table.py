@@ -35,7 +35,6 @@ TABLE: dict[str, tuple[Any, Any, Any, Any]] = {
     "retrieval.candidates": (100, 40, 10, 40),
     "retrieval.limit": (100, 100, 10, 100),
     "retrieval.sections": (False, True, False, True),
-    "limit": (100, 100, 100, 100),
     "retrieval.min_score": (None, 0.1, ABOVE_08, None),
     "retrieval.turn_min_score": (None, 0.01, None, None),
     "retrieval.token_budget": (2_000, 800, 16_000, 1_400),
