@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 import pytest
 
 from memstone import Memory
+from memstone.adapters.sqlite import integrity
+from memstone.adapters.sqlite.connection import open_connection
 from memstone.errors import Corrupted
 from tests.faces.cli_runner import Cli
 
@@ -213,3 +216,17 @@ def test_the_file_may_be_opened_as_it_is_on_request(tmp_path: Path, cli: Cli) ->
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     return Cli(tmp_path / "home", monkeypatch, capsys)
+
+
+def test_a_log_that_another_process_is_about_to_begin_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "people.db"
+    with opened(path) as memory:
+        memory.add("still there", user_id="alice", infer=False)
+    with closing(open_connection(str(path), uri=False, writable=True, durable=True)) as writer:
+        integrity._execute_in_transaction(writer, integrity._ANNOUNCE)
+        writer.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert integrity._says_more(writer.raw)
+        begins = threading.Timer(0.1, integrity.begin_log, [writer])
+        begins.start()
+        assert listed(path) == ["still there"]
+        begins.join()

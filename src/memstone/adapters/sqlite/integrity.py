@@ -129,9 +129,23 @@ _PAUSE: Final = 5.0
 """So many seconds after an announcement that did not get into the file the next one is made."""
 
 
+_SETTLED: Final = 0.5
+_LOOK_AGAIN: Final = 0.02
+"""Seconds: a process that is about to begin its log does so within the first, and is looked for in steps of the second."""
+
+
 def lacks_log(database: sqlite3.Connection, path: Path) -> bool:
-    """Return whether a file says that a log belongs to it, and there is none."""
-    return _says_more(database) is True and not _log_bytes(path) and not _log_mark_path(path).exists()
+    """Return whether a file says that a log belongs to it, and there is none.
+
+    While others write, the three signs are not seen at one moment: one process may begin its log, and another take the
+    note of both away, after the first sign was read. So a file is only said to lack its log if it does for a while.
+    """
+    until = time.monotonic() + _SETTLED
+    while _says_more(database) is True and not _log_bytes(path) and not _log_mark_path(path).exists():
+        if time.monotonic() >= until:
+            return True
+        time.sleep(_LOOK_AGAIN)
+    return False
 
 
 def refuse_without_log(connection: Connection, path: Path) -> None:
