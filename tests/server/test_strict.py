@@ -293,3 +293,18 @@ def test_the_dump_of_a_store_notices_a_change(stocked: Stocked) -> None:
     with sqlite3.connect(stocked.path) as connection:
         connection.execute("UPDATE agents SET name = 'other'")
     assert dump(stocked.path) != before
+
+
+@pytest.mark.parametrize(
+    ("messages", "detail"),
+    [
+        (5, "body.messages: must be text, an object or a list"),
+        ([5], "body.messages.0: must be text or an object"),
+        (["text", None], "body.messages.1: must be text or an object"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_answered_with_the_right_ones(
+    stocked: Stocked, messages: object, detail: str
+) -> None:
+    answer = stocked.world.client.post("/v1/memories", json={"messages": messages, "user_id": "alice"})
+    assert (answer.status_code, answer.json()["detail"]) == (400, detail)

@@ -14,7 +14,7 @@ from starlette.routing import Match
 
 from memstone import errors
 from memstone.server.observe import log, mask_secrets
-from memstone.server.strict import MESSAGES, hint_about
+from memstone.server.strict import MESSAGES, hint_about, join_alternatives
 
 if TYPE_CHECKING:
     from memstone.results import ErrorInfo
@@ -171,7 +171,7 @@ async def _handle_invalid_request(request: Request, error: Exception) -> JSONRes
     if any(one["type"] == "json_invalid" for one in found):
         return _invalid_json_response(request)
     # Where and what, never the value: it may be a secret.
-    details = [_error_detail(one) for one in found]
+    details = [_error_detail(one) for one in join_alternatives(found)]
     text = "; ".join(f"{one['field']}: {one['message']}" for one in details[:3])
     hint = mask_secrets(hint_about(request, found))
     if not hint and not _is_json(request) and any(tuple(one["loc"]) == ("body",) for one in found):

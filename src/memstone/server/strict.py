@@ -134,6 +134,55 @@ MESSAGES: Final = {
 """What a caller is told about each kind of error of this module."""
 
 
+_WANTED: Final = {
+    "string_type": "text",
+    "dict_type": "an object",
+    "list_type": "a list",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+}
+"""What a value must be, by the kind of the error that says so."""
+
+
+def join_alternatives(errors: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return errors with one for each field whose value fits none of the types that it may have.
+
+    Pydantic has an error for each of these types, in a place that ends with the name of the type. If one of them fits
+    but for something inside, the error about that says all there is to say.
+    """
+    others: list[Mapping[str, Any]] = []
+    wanted: dict[tuple[Any, ...], list[str]] = {}
+    for one in errors:
+        *field, last = one["loc"]
+        place = tuple(step for step in field if not _is_type_name(step))
+        if one["type"] in _WANTED and _is_type_name(last):
+            wanted.setdefault(place, []).append(_WANTED[one["type"]])
+        else:
+            others.append({**one, "loc": (*place, last)})
+    deeper = [*wanted, *(one["loc"] for one in others)]
+    joined = [
+        {"type": "alternatives", "loc": place, "msg": f"must be {_either(kinds)}"}
+        for place, kinds in wanted.items()
+        if not any(other != place and other[: len(place)] == place for other in deeper)
+    ]
+    return [*joined, *others]
+
+
+def _either(kinds: Sequence[str]) -> str:
+    *some, last = kinds
+    return f"{', '.join(some)} or {last}" if some else last
+
+
+def _is_type_name(step: object) -> bool:
+    """Return whether a step of a place is the name of a type, not of a field or the number of an item."""
+    return isinstance(step, str) and (step in _PLAIN_TYPES or (step.partition("[")[0] in _CONTAINERS and "[" in step))
+
+
+_PLAIN_TYPES: Final = frozenset({"str", "int", "float", "bool", "none"})
+_CONTAINERS: Final = frozenset({"dict", "list", "union"})
+
+
 def hint_about(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:
     """Return what a caller should write instead, for the first error that is about a name."""
     route, found = request.scope.get("route"), list(errors)

@@ -131,7 +131,7 @@ _PAUSE: Final = 5.0
 
 _SETTLED: Final = 0.5
 _LOOK_AGAIN: Final = 0.02
-"""Seconds: a process that is about to begin its log does so within the first, and is looked for in steps of the second."""
+"""Seconds: a process that is about to begin its log does so within the first; how often to look is the second."""
 
 
 def lacks_log(database: sqlite3.Connection, path: Path) -> bool:
