@@ -83,7 +83,8 @@ async def test_the_time_it_was_said_dates_facts_and_turns(face: Face) -> None:
     (turn,) = await turns(face)
     assert fact["occurred_at"] == turn["occurred_at"] == "2026-02-01T00:00:00.000000Z"
     earlier = await face.add("I live in Rome.", user_id="alice", occurred_at="2026-01-01")
-    assert [one["event"] for one in earlier["results"]] == ["NONE"]
+    assert [one["reason"] for one in earlier["results"]] == ["a later statement is already known"]
+    assert (await face.get_all(user_id="alice"))["results"] == [fact]
 
 
 @pytest.mark.req("N-38")

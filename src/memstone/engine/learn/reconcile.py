@@ -127,7 +127,10 @@ def _select_valid_proposals(fact: Fact, near: Sequence[Neighbour]) -> list[Decis
 
 
 def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
-    """Return a decision by rules, unless the fact is older or less trusted than the memory."""
+    """Return a decision by rules, unless the fact is older or less trusted than the memory.
+
+    What is older and would have been changed by the memory is stored as it was then.
+    """
     if target is None or decision.action not in (FactAction.REVISE, FactAction.RETRACT):
         return decision
     at = decision.target
@@ -135,7 +138,10 @@ def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, b
         adds = fact.adds and not fact.candidate.forget
         return Decision(FactAction.ADD if adds else FactAction.IGNORE, None, "it waits for approval")
     if reason := _reason_to_refuse(fact, target, before):
-        return Decision(FactAction.IGNORE, at, reason)
+        past = (
+            reason == LATER and decision.action is FactAction.REVISE and fact.adds and fact.draft.trust >= target.trust
+        )
+        return Decision(FactAction.ADD if past else FactAction.IGNORE, at, reason)
     ended = sum(outcome.event == EventType.DELETE for outcome in before)
     if decision.action is FactAction.RETRACT and ended >= MOST_RETRACTED:
         return Decision(FactAction.IGNORE, at, "too many retractions in one call")
