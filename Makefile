@@ -63,7 +63,7 @@ lint: $(DEV)  ## style, format, types, import rules, dependencies, names, sizes
 	@$(MAKE) --no-print-directory size
 
 types: $(TYPES)  ## what pyright sees of the public names, and how much of the package is typed
-	@$(BIN)/pyright --pythonpath $(BIN)/python
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright
 	@$(BIN)/python scripts/type_report.py
 
 docs: $(DOCS)  ## these pages as a site with search, in site/

@@ -7,6 +7,7 @@ Pyright counts every name that somebody could import: one whose type has to be g
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -26,12 +27,18 @@ def main() -> int:
 
 
 def read_report() -> dict[str, Any]:
-    """Ask pyright, in a folder of its own: with the settings of the project it would look at other files."""
-    command = [str(Path(sys.executable).with_name("pyright")), "--pythonpath", sys.executable]
+    """Ask pyright, in a folder of its own: with the settings of the project it would look at other files.
+
+    It follows links, and would take the Python that an environment was made from for that of the environment. So the
+    environment is named as a shell that has it switched on does.
+    """
+    binaries = Path(sys.executable).parent
+    environment = {**os.environ, "VIRTUAL_ENV": sys.prefix, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            [*command, "--verifytypes", "memstone", "--ignoreexternal", "--outputjson"],
+            [str(binaries / "pyright"), "--verifytypes", "memstone", "--ignoreexternal", "--outputjson"],
             cwd=folder,
+            env=environment,
             capture_output=True,
             text=True,
             check=False,  # it fails unless everything is typed
