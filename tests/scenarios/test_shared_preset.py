@@ -67,7 +67,8 @@ def test_what_was_said_earlier_replaces_nothing_whoever_holds_it(memory: Memory,
     say(memory, clock, "I live in Oslo", "alice", occurred_at="2026-02-01T10:00:00Z")
     assert "User moved to Bergen." in held(memory, "alice")
     assert held(memory, "bob") == ["User moved to Bergen."]
-    assert memory.review.replacements(user_id="alice")["results"] == []
+    (overtaken,) = memory.review.replacements(user_id="alice")["results"]
+    assert (overtaken["new_id"], overtaken["reason"]) == (fact["id"], "a later statement is already known")
 
     say(memory, clock, "I moved to Rome", "alice", occurred_at="2026-04-01T10:00:00Z")
     assert "User moved to Rome." in held(memory, "alice")
