@@ -276,6 +276,18 @@ async def test_what_was_said_before_never_replaces_what_was_said_after(face: Fac
 
 
 @pytest.mark.req("P-21")
+async def test_what_several_later_memories_contradict_is_stored_once_as_it_was_then(face: Face, opens: Opens) -> None:
+    said = "I live in {0} and on day {1} I told you that I work as a gardener in {0} Park, as always."
+    for day in range(2):
+        await told(face, said.format("Oslo", day), opens, occurred_at=f"2025-06-0{1 + day}")
+    older = await told(face, said.format("Rome", 0), opens, occurred_at="2024-06-01")
+    assert "User lives in Rome and on day 0." in [text for _, text in older]
+    facts = [line for line in await kept(face) if line["layer"] == "fact" and "lives in Rome" in line["text"]]
+    assert [line["text"] for line in facts] == ["User lives in Rome and on day 0."]
+    assert facts[0]["valid_to"] is not None
+
+
+@pytest.mark.req("P-21")
 async def test_what_an_old_message_says_of_something_else_is_still_learned(face: Face, opens: Opens) -> None:
     await told(face, "I live in Oslo.", opens, occurred_at="2025-06-01")
     assert await told(face, "I have two cats.", opens, occurred_at="2024-06-01") == [("ADD", "User has two cats.")]

@@ -234,6 +234,8 @@ async def _apply_fact(
     for one, target in sorted(
         wanted, key=lambda pair: pair[0].action is FactAction.RETRACT
     ):  # what stays is kept first
+        if fact.draft.status == Status.SUPERSEDED:
+            break  # it is stored as it was then, and changes nothing that is known now
         decision = (limit_model_decision if fact.judged else limit_rule_decision)(one, target, fact, outcomes)
         if decision.action is not FactAction.IGNORE and await is_settled(tx, rules, fact, scope, plan.cursor):
             decision = Decision(FactAction.IGNORE, one.target, REASON)
