@@ -144,6 +144,9 @@ _WANTED: Final = {
 }
 """What a value must be, by the kind of the error that says so."""
 
+_PLAIN_TYPES: Final = frozenset({"str", "int", "float", "bool", "none"})
+_CONTAINERS: Final = frozenset({"dict", "list", "union"})
+
 
 def join_alternatives(errors: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return errors with one for each field whose value fits none of the types that it may have.
@@ -177,10 +180,6 @@ def _either(kinds: Sequence[str]) -> str:
 def _is_type_name(step: object) -> bool:
     """Return whether a step of a place is the name of a type, not of a field or the number of an item."""
     return isinstance(step, str) and (step in _PLAIN_TYPES or (step.partition("[")[0] in _CONTAINERS and "[" in step))
-
-
-_PLAIN_TYPES: Final = frozenset({"str", "int", "float", "bool", "none"})
-_CONTAINERS: Final = frozenset({"dict", "list", "union"})
 
 
 def hint_about(request: Request, errors: Iterable[Mapping[str, Any]]) -> str:

@@ -129,7 +129,7 @@ def _select_valid_proposals(fact: Fact, near: Sequence[Neighbour]) -> list[Decis
 def limit_rule_decision(decision: Decision, target: Record | None, fact: Fact, before: Sequence[Outcome]) -> Decision:
     """Return a decision by rules, unless the fact is older or less trusted than the memory.
 
-    What is older and would have been changed by the memory is stored as it was then.
+    An older statement that a later memory contradicts is stored as it was then.
     """
     if target is None or decision.action not in (FactAction.REVISE, FactAction.RETRACT):
         return decision
